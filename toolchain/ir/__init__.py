@@ -1,0 +1,97 @@
+"""The intermediate representation: an MLIR-like control-flow graph with block arguments.
+
+``Program`` > ``Function`` > ``Block`` > operations and one terminator; every value is typed and every node knows the
+user's source line. All nodes are frozen: passes build new ones.
+"""
+
+from toolchain.ir.hostops import OPCODES
+from toolchain.ir.ops import (
+    Branch,
+    Call,
+    Edge,
+    HostOp,
+    Jump,
+    Operation,
+    Raise,
+    Return,
+    TensorOp,
+    Terminator,
+    edges_of,
+    operands_of,
+)
+from toolchain.ir.program import (
+    Block,
+    EntryPoint,
+    Function,
+    InputDim,
+    InputLeaf,
+    Program,
+    State,
+    StateSlot,
+    Subgraph,
+)
+from toolchain.ir.structure import Leaf, Mapping, Object, Sequence, Structure, replace_leaves, structure_leaves
+from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, TupleType, Type
+from toolchain.ir.values import (
+    UNKNOWN_LOCATION,
+    Argument,
+    Constant,
+    Location,
+    Operand,
+    Value,
+    constants_in,
+    leaves,
+    map_argument,
+    values_in,
+)
+
+__all__ = [
+    "BOOL",
+    "FLOAT",
+    "INT",
+    "OPCODES",
+    "STR",
+    "UNKNOWN_LOCATION",
+    "Argument",
+    "Block",
+    "Branch",
+    "Call",
+    "Constant",
+    "Edge",
+    "EntryPoint",
+    "Function",
+    "HostOp",
+    "InputDim",
+    "InputLeaf",
+    "Jump",
+    "Leaf",
+    "ListType",
+    "Location",
+    "Mapping",
+    "Object",
+    "Operand",
+    "Operation",
+    "Program",
+    "Raise",
+    "Return",
+    "ScalarType",
+    "Sequence",
+    "State",
+    "StateSlot",
+    "Structure",
+    "Subgraph",
+    "TensorOp",
+    "TensorType",
+    "Terminator",
+    "TupleType",
+    "Type",
+    "Value",
+    "constants_in",
+    "edges_of",
+    "leaves",
+    "map_argument",
+    "operands_of",
+    "replace_leaves",
+    "structure_leaves",
+    "values_in",
+]
