@@ -29,6 +29,7 @@ from toolchain.ir.program import (
     State,
     StateSlot,
     Subgraph,
+    instances,
 )
 from toolchain.ir.structure import Leaf, Mapping, Object, Sequence, Structure, replace_leaves, structure_leaves
 from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, TupleType, Type
@@ -88,6 +89,7 @@ __all__ = [
     "Value",
     "constants_in",
     "edges_of",
+    "instances",
     "leaves",
     "map_argument",
     "operands_of",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from toolchain.ir.ops import Operation, TensorOp, Terminator
+from toolchain.ir.ops import Call, Operation, TensorOp, Terminator
 from toolchain.ir.structure import Structure
 from toolchain.ir.types import TensorType, Type
 from toolchain.ir.values import UNKNOWN_LOCATION, Constant, Location, Value
@@ -134,3 +134,17 @@ class Program:
     def constant_type(self, name: str) -> TensorType:
         tensor = self.constants[name]
         return TensorType(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
+
+
+def instances(program: Program) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Every distinct (subgraph, weights) pair that the program calls, in order of first appearance.
+
+    The position in this tuple is the number under which generated hosts call the instance.
+    """
+    seen: dict[tuple[str, tuple[str, ...]], None] = {}
+    for function in program.functions:
+        for block in function.blocks:
+            for op in block.operations:
+                if isinstance(op, Call):
+                    seen[(op.subgraph, op.weights)] = None
+    return tuple(seen)
