@@ -31,8 +31,26 @@ from toolchain.ir.program import (
     Subgraph,
     instances,
 )
-from toolchain.ir.structure import Leaf, Mapping, Object, Sequence, Structure, replace_leaves, structure_leaves
-from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, TupleType, Type
+from toolchain.ir.structure import (
+    Leaf,
+    Mapping,
+    Object,
+    Sequence,
+    Structure,
+    replace_leaves,
+    structure_leaves,
+)
+from toolchain.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    STR,
+    ListType,
+    ScalarType,
+    TensorType,
+    TupleType,
+    Type,
+)
 from toolchain.ir.values import (
     UNKNOWN_LOCATION,
     Argument,

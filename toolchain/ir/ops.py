@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from toolchain.ir.structure import Structure, structure_leaves
-from toolchain.ir.values import UNKNOWN_LOCATION, Argument, Constant, Location, Operand, Value, leaves
+from toolchain.ir.values import (
+    UNKNOWN_LOCATION,
+    Argument,
+    Constant,
+    Location,
+    Operand,
+    Value,
+    leaves,
+)
 
 
 @dataclass(frozen=True, slots=True)
