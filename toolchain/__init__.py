@@ -1,1 +1,40 @@
-"""toolchain."""
+"""Deploys PyTorch models with data-dependent control flow as IREE modules and a small host program.
+
+Importing this is cheap: torch and the compilers come in with the first call.
+"""
+
+from toolchain.api import build, explain, verify
+from toolchain.diagnostics import (
+    LoweringError,
+    Problem,
+    ToolchainError,
+    ToolEnvironmentError,
+    UnsupportedModelError,
+    UsageError,
+    VerificationError,
+)
+from toolchain.diagnostics.report import Cut, Report, Summary
+from toolchain.options import BuildOptions, Dynamic, Example
+from toolchain.results import Bundle, Infeasible, Verdict
+
+__all__ = [
+    "BuildOptions",
+    "Bundle",
+    "Cut",
+    "Dynamic",
+    "Example",
+    "Infeasible",
+    "LoweringError",
+    "Problem",
+    "Report",
+    "Summary",
+    "ToolEnvironmentError",
+    "ToolchainError",
+    "UnsupportedModelError",
+    "UsageError",
+    "Verdict",
+    "VerificationError",
+    "build",
+    "explain",
+    "verify",
+]

@@ -1,0 +1,1 @@
+"""The command line: ``main`` is the entry point, every verb is one file and only parses and prints."""

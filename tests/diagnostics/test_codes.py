@@ -1,0 +1,47 @@
+"""Code, registry and page name the same error codes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from toolchain.diagnostics.codes import CODES, FAMILIES, render_page
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = re.compile(r"\b(?:TC|RT)\d{3}\b")
+REGISTRY = ROOT / "toolchain/diagnostics/codes.py"
+SUFFIXES = {".py", ".j2", ".h", ".hpp", ".cpp", ".cc"}
+
+
+def codes_in_sources() -> dict[str, str]:
+    """Every code that occurs in the sources, with one file that names it."""
+    found = {}
+    for package in ("toolchain", "runtime_py", "hostgen"):
+        for path in sorted((ROOT / package).rglob("*")):
+            if path.suffix in SUFFIXES and path != REGISTRY:
+                for code in CODE.findall(path.read_text()):
+                    found[code] = str(path.relative_to(ROOT))
+    return found
+
+
+def test_every_code_that_is_raised_is_registered() -> None:
+    unregistered = {code: where for code, where in codes_in_sources().items() if code not in CODES}
+    assert unregistered == {}
+
+
+def test_every_registered_code_is_raised_somewhere() -> None:
+    assert sorted(CODES.keys() - codes_in_sources().keys()) == []
+
+
+def test_the_page_is_made_from_the_registry() -> None:
+    page = (ROOT / "docs/errors.md").read_text()
+    assert page == render_page(), "run: python -m toolchain.diagnostics.codes > docs/errors.md"
+
+
+def test_every_code_belongs_to_a_family_and_says_what_to_do() -> None:
+    families = tuple(prefix for prefix, _, _ in FAMILIES)
+    for code in CODES.values():
+        assert code.code.startswith(families)
+        assert code.title
+        assert code.meaning.endswith(".")
+        assert code.remedy.endswith(".")

@@ -1,0 +1,5 @@
+import sys
+
+from toolchain.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,76 @@
+"""Runs the examples in eager PyTorch: the calls and outcomes that a bundle carries as its tests."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from toolchain.options import Dynamic, Example
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call in eager PyTorch.
+
+    args, kwargs: the arguments as they were before the call.
+    result:       what the module returned; None when it raised.
+    exception:    (built-in type, text) of what it raised.
+    printed:      what it wrote to standard output.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any = None
+    exception: tuple[str, str] | None = None
+    printed: str = ""
+
+
+def record(module: Callable[..., Any], examples: Sequence[Example]) -> tuple[RecordedCall, ...]:
+    """Calls a copy of ``module`` with every example, in order on one copy: a stateful module sees the earlier calls."""
+    own = copy.deepcopy(module)
+    with torch.no_grad():
+        return tuple(_record_call(own, example) for example in examples)
+
+
+def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
+    args, kwargs = call_arguments(example)
+    kept_args, kept_kwargs = copy.deepcopy((args, kwargs))
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            # The result may alias an argument or a buffer that a later call changes.
+            result, exception = copy.deepcopy(module(*args, **kwargs)), None
+        except Exception as error:
+            result, exception = None, (_builtin_base(type(error)).__name__, str(error))
+    return RecordedCall(kept_args, kept_kwargs, result, exception, printed.getvalue())
+
+
+def call_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Fresh arguments for one call, with ``Dynamic`` markers replaced by their values."""
+    args, kwargs = copy.deepcopy((example.args, dict(example.kwargs)))
+    return (
+        pytree.tree_map(_unmarked, args, is_leaf=_is_marker),
+        pytree.tree_map(_unmarked, kwargs, is_leaf=_is_marker),
+    )
+
+
+def _is_marker(leaf: object) -> bool:
+    return isinstance(leaf, Dynamic)
+
+
+def _unmarked(leaf: object) -> object:
+    return leaf.value if isinstance(leaf, Dynamic) else leaf
+
+
+def _builtin_base(kind: type[BaseException]) -> type[BaseException]:
+    """The nearest base that every Python knows: what the bundle's host can raise."""
+    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
