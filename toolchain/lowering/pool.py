@@ -1,0 +1,208 @@
+"""The jobs of a build: every subgraph for every target, from the cache or compiled side by side.
+
+Graphs are made in this process, one after the other, since PyTorch's tracing is not thread-safe and takes milliseconds;
+iree-compile, which takes most of the time, is a process per job.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from toolchain.diagnostics import LoweringError, UsageError
+from toolchain.ir import ScalarType, Subgraph, TensorType, Type
+from toolchain.lowering.cache import Cache, CacheEntry, CacheKey
+from toolchain.lowering.canonical import canonical_text
+from toolchain.lowering.iree import ENTRY, Compiler, MlirModule, compile_flags, compile_module, find_compiler
+from toolchain.lowering.targets import Target
+
+# Raised with every change of this package that changes what comes out of it.
+LOWERING_VERSION = 1
+
+Convention = Literal["tensor", "i64", "f64"]
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledModule:
+    """One subgraph, compiled for one target.
+
+    path, size, sha256:  the VMFB, in the cache.
+    name:                of the module inside the VMFB; derived from its content.
+    entry:               the function to call.
+    parameters, results: how each travels: a buffer view, or a VM integer or double.
+    weights:             dtype and dims of the parameters ``w0``, ``w1``, ... of scope ``model`` that it loads.
+    cpu_flags:           what the machine must have, as ``/proc/cpuinfo`` names it.
+    """
+
+    path: Path
+    size: int
+    sha256: str
+    name: str
+    entry: str
+    parameters: tuple[Convention, ...]
+    results: tuple[Convention, ...]
+    weights: tuple[TensorType, ...]
+    cpu_flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """modules: by (subgraph name, target name). hits, misses: distinct modules found in the cache, and compiled."""
+
+    modules: Mapping[tuple[str, str], CompiledModule]
+    hits: int
+    misses: int
+
+
+class CompilationError(LoweringError):
+    """failures: one error for each subgraph and target that does not compile."""
+
+    def __init__(self, failures: Sequence[LoweringError]) -> None:
+        self.failures = tuple(failures)
+        first = self.failures[0]
+        count = len(self.failures)
+        listing = "\n".join(f"{i}. [{f.code}] {f.message}" for i, f in enumerate(self.failures, 1))
+        super().__init__(
+            first.code, f"{count} subgraph{'s do' if count > 1 else ' does'} not compile\n{listing}", first.hint
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    key: CacheKey
+    subgraph: Subgraph
+    target: Target
+
+    @property
+    def label(self) -> str:
+        return f"{self.subgraph.name} for {self.target.name}"
+
+
+def compile_subgraphs(
+    subgraphs: Sequence[Subgraph],
+    targets: Sequence[Target],
+    *,
+    jobs: int | None = None,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    compiler: Path | None = None,
+) -> Compilation:
+    """Compiles every subgraph for every target; equal ones once.
+
+    jobs:     how many compilers run at a time; by default as many as there are processors.
+    progress: called with (done, total, label) after each module.
+    compiler: another iree-compile than the installed one.
+
+    Raises CompilationError with all failures once every job has ended, UsageError TC213 for a bad number of jobs.
+    """
+    if jobs is not None and jobs < 1:
+        raise UsageError("TC213", f"{jobs} compile jobs make no sense", "give a number from 1")
+    cache, tool = Cache(cache_dir), find_compiler(compiler)
+    wanted = [_Job(_key(s, t, tool), s, t) for t in targets for s in subgraphs]
+    distinct = {job.key: job for job in wanted}
+    report = _Reporter(progress, len(distinct))
+    entries = {key: entry for key, job in distinct.items() if (entry := report.found(job, cache.get(key))) is not None}
+    hits = len(entries)
+    missing = [job for key, job in distinct.items() if key not in entries]
+    entries |= _compile_all(missing, cache, tool, jobs or len(os.sched_getaffinity(0)), report)
+    modules = {(job.subgraph.name, job.target.name): _describe(job, entries[job.key]) for job in wanted}
+    return Compilation(MappingProxyType(modules), hits, len(missing))
+
+
+class _Reporter:
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._done, self._total = progress, 0, total
+
+    def found(self, job: _Job, entry: CacheEntry | None) -> CacheEntry | None:
+        if entry is not None:
+            self.step(job)
+        return entry
+
+    def step(self, job: _Job) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total, job.label)
+
+
+def _compile_all(
+    missing: Sequence[_Job], cache: Cache, tool: Compiler, jobs: int, report: _Reporter
+) -> dict[CacheKey, CacheEntry]:
+    entries: dict[CacheKey, CacheEntry] = {}
+    failures: list[LoweringError] = []
+    with cache.scratch() as scratch, ThreadPoolExecutor(jobs) as pool:
+        running: dict[Future[None], tuple[_Job, Path]] = {}
+        for number, job in enumerate(missing):
+            output = Path(scratch) / f"{number}.vmfb"
+            try:
+                module = _import(job)
+            except LoweringError as error:
+                failures.append(error)
+                report.step(job)
+            else:
+                running[pool.submit(compile_module, module, job.target, output, tool)] = (job, output)
+        for future in as_completed(running):
+            job, output = running[future]
+            try:
+                future.result()
+                entries[job.key] = cache.put(job.key, output)
+            except LoweringError as error:
+                where = f"subgraph {job.subgraph.name}, {job.subgraph.location}, for {job.target.name}"
+                failures.append(LoweringError(error.code, f"{where}: {error.message}", error.hint))
+            report.step(job)
+    if failures:
+        raise CompilationError(failures)
+    return entries
+
+
+def _import(job: _Job) -> MlirModule:
+    # These pull in PyTorch's tracing and torch-mlir, a second or two: not when everything comes from the cache.
+    from toolchain.lowering.export import export
+    from toolchain.lowering.torch_mlir import import_graph
+
+    graph = export(job.subgraph)
+    try:
+        return import_graph(graph, weights=len(job.subgraph.weights), name=_module_name(job.key))
+    except LoweringError as error:
+        where = f"subgraph {job.subgraph.name}, {job.subgraph.location}"
+        raise LoweringError(error.code, f"{where}: {error.message}", error.hint) from error
+
+
+def _key(subgraph: Subgraph, target: Target, compiler: Compiler) -> CacheKey:
+    versions = tuple(f"{name}={importlib.metadata.version(name)}" for name in ("torch", "torch-mlir"))
+    return CacheKey(
+        subgraph=canonical_text(subgraph),
+        target=f"{target.canonical} {target.identity}".strip(),
+        flags=compile_flags(target),
+        versions=(*versions, f"iree={compiler.version}", f"lowering={LOWERING_VERSION}"),
+    )
+
+
+def _module_name(key: CacheKey) -> str:
+    return f"m_{key.digest()[:16]}"
+
+
+def _describe(job: _Job, entry: CacheEntry) -> CompiledModule:
+    return CompiledModule(
+        path=entry.path,
+        size=entry.size,
+        sha256=entry.sha256,
+        name=_module_name(job.key),
+        entry=ENTRY,
+        parameters=tuple(_convention(p.type) for p in job.subgraph.parameters),
+        results=tuple(_convention(r.type) for r in job.subgraph.results),
+        weights=tuple(w.type for w in job.subgraph.weights),
+        cpu_flags=job.target.cpu_flags,
+    )
+
+
+def _convention(kind: Type) -> Convention:
+    if isinstance(kind, TensorType):
+        return "tensor"
+    return "f64" if kind == ScalarType("float") else "i64"
