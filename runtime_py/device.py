@@ -1,0 +1,122 @@
+"""Devices: one of each kind per process, shared by all sessions; and how host bytes get there and back."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import iree.runtime as iree
+import numpy as np
+
+from runtime_py.dtypes import BY_ELEMENT, DTYPES, DType
+from runtime_py.errors import DeviceError
+
+_DRIVERS = {"cpu": "local-sync", "cuda": "cuda", "vulkan": "vulkan"}
+_MEMORY = int(iree.MemoryType.DEVICE_LOCAL)
+_MAPPABLE = int(iree.MemoryType.DEVICE_LOCAL | iree.MemoryType.HOST_VISIBLE)
+_STAGING = int(iree.MemoryType.HOST_LOCAL | iree.MemoryType.DEVICE_VISIBLE)
+_USAGE = int(iree.BufferUsage.DEFAULT)
+_STAGING_USAGE = int(iree.BufferUsage.TRANSFER_TARGET | iree.BufferUsage.MAPPING_SCOPED)
+
+
+class Device:
+    """An opened device.
+
+    is_host: its memory is the host's, so that reading is mapping and importing is free.
+    """
+
+    def __init__(self, kind: str, hal: Any) -> None:
+        self.kind = kind
+        self.hal = hal
+        self.is_host = kind == "cpu"
+        self._allocator = hal.allocator
+
+    def upload(self, bits: np.ndarray[Any, Any], dtype: DType) -> Any:
+        """A new buffer view with a copy of ``bits`` (of the storage dtype, any layout)."""
+        bits = np.ascontiguousarray(bits).reshape(bits.shape)
+        return self._allocator.allocate_buffer_copy(_MEMORY, _USAGE, self.hal, bits, dtype.element)
+
+    def share(self, memory: Any, shape: Sequence[int], dtype: DType) -> Any:
+        """A buffer view of writable host memory (64-byte aligned), which it keeps alive; only if ``is_host``."""
+        buffer = self._allocator.import_host_allocation(memory, _MAPPABLE, _USAGE)
+        return iree.HalBufferView(buffer, list(shape), dtype.element)
+
+    def read(self, view: Any) -> Any:
+        """The bytes of ``view`` as an object with the buffer protocol: no copy if ``is_host``."""
+        return view.map() if self.is_host else self._download(view)
+
+    def _download(self, view: Any) -> Any:
+        # IREE's own readback imports an unaligned host pointer, which Vulkan refuses: stage in a buffer of the allocator.
+        source = view.get_buffer()
+        staging = self._allocator.allocate_buffer(_STAGING, _STAGING_USAGE, source.byte_length())
+        semaphore = self.hal.create_semaphore(0)
+        self.hal.queue_copy(
+            source,
+            staging,
+            wait_semaphores=iree.HalFence.create_at(semaphore, 0),
+            signal_semaphores=iree.HalFence.create_at(semaphore, 1),
+        )
+        iree.HalFence.create_at(semaphore, 1).wait()
+        return staging.map()
+
+    def array(self, view: Any) -> np.ndarray[Any, Any]:
+        """``view`` as a read-only array of the storage dtype: no copy if ``is_host``."""
+        return np.frombuffer(self.read(view), dtype_of(view).storage).reshape(view.shape)
+
+
+def dtype_of(view: Any) -> DType:
+    """The element type of a buffer view. Raises ``DeviceError`` RT304 for one that programs cannot hold."""
+    dtype = BY_ELEMENT.get(view.element_type)
+    if dtype is None:
+        raise DeviceError("RT304", f"a module returned elements of an unknown type ({view.element_type:#x})")
+    return dtype
+
+
+_lock = threading.Lock()
+_devices: dict[str, Device] = {}
+# Buffers of the caching allocator crash when they outlive their device, and at exit Python drops globals in any order.
+# The attributes of ``sys`` go last.
+sys._runtime_py_devices = _devices  # type: ignore[attr-defined]
+
+
+def open_device(kind: str) -> Device:
+    """The device of this process for ``"cpu"``, ``"cuda"`` or ``"vulkan"``.
+
+    Raises ``DeviceError`` RT302 if the machine has none.
+    """
+    with _lock:
+        if kind not in _devices:
+            _devices[kind] = Device(kind, _create(kind))
+        return _devices[kind]
+
+
+def _create(kind: str) -> Any:
+    try:
+        return iree.get_driver(_DRIVERS[kind]).create_default_device(allocators=["caching"] if kind == "cpu" else None)
+    except Exception as error:
+        hint = "check the driver's installation, or load the bundle with another target"
+        raise DeviceError("RT302", f"no {kind} device can be opened: {error}", hint) from error
+
+
+class _Current(threading.local):
+    device: Device | None = None
+
+
+_current = _Current()
+
+
+def use_device(device: Device) -> None:
+    """Makes ``device`` the one that host operations of this thread work on."""
+    _current.device = device
+
+
+def current_device() -> Device:
+    """The device of the running session; outside of calls, the CPU."""
+    return _current.device or open_device("cpu")
+
+
+def new_view(bits: np.ndarray[Any, Any], name: str) -> Any:
+    """A new buffer view on the current device: ``bits`` as elements of the dtype ``name``."""
+    return current_device().upload(bits, DTYPES[name])
