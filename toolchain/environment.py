@@ -4,98 +4,114 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import os
 import platform
+import re
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolchain.diagnostics import ToolEnvironmentError
+from toolchain.diagnostics import ToolchainError, ToolEnvironmentError
+from toolchain.lowering.cache import Cache
+from toolchain.lowering.iree import find_compiler
+from toolchain.lowering.targets import parse_target
 
-REINSTALL = "run `make` in a checkout, or `pip install -c constraints.txt .`"
+REINSTALL = "install this package again, with the versions of constraints.txt"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """One requirement.
 
-    found:  what is there, e.g. a version.
-    code:   of the error that an unmet requirement raises.
-    remedy: what to do; empty when ``ok``.
+    found:  what is there, e.g. a version, or what is wrong.
+    code:   of the error, when unmet.
+    remedy: what to do, when unmet.
     """
 
     name: str
     ok: bool
     found: str
-    code: str
+    code: str = ""
     remedy: str = ""
 
 
-def check_environment(cache_dir: Path) -> tuple[Check, ...]:
-    """All requirements, met or not. Imports torch, torch-mlir and IREE to see that they load."""
+def check_environment(cache_dir: Path | None = None, compiler: Path | None = None) -> tuple[Check, ...]:
+    """All requirements, met or not. Imports torch, torch-mlir and IREE to see that they load.
+
+    cache_dir, compiler: as in ``BuildOptions``.
+    """
     return (
-        _python(),
+        _python(sys.implementation.name, sys.version_info[:2]),
         _package("torch", "torch", "TC422"),
-        _package("torch-mlir", "torch_mlir", "TC423"),
-        _package("iree-base-compiler", "iree.compiler", "TC424"),
+        _package("torch-mlir", "torch_mlir.fx", "TC423"),
+        _compiler(compiler),
         _package("iree-base-runtime", "iree.runtime", "TC424"),
-        _pairing(),
+        _pairing(compiler),
+        _processor(),
         _cache(cache_dir),
-        _cpu(),
     )
 
 
-def require(checks: tuple[Check, ...]) -> None:
-    """Raises ``ToolEnvironmentError`` with the code of the first unmet requirement, naming them all."""
-    unmet = [check for check in checks if not check.ok]
-    if unmet:
-        message = "; ".join(f"{check.name}: {check.found}" for check in unmet)
-        raise ToolEnvironmentError(unmet[0].code, message, "; ".join(dict.fromkeys(c.remedy for c in unmet)))
-
-
-def _python() -> Check:
+def _python(implementation: str, version: tuple[int, ...]) -> Check:
     """The front end interprets the bytecode of one CPython version."""
-    found = f"{platform.python_implementation()} {platform.python_version()}"
-    ok = sys.version_info[:2] == (3, 11) and sys.implementation.name == "cpython"
-    return _check("Python", ok, found, "TC421", "use CPython 3.11")
+    found = f"{implementation} {platform.python_version()}"
+    if (implementation, version) == ("cpython", (3, 11)):
+        return Check("Python", True, found)
+    return Check("Python", False, found, "TC421", "use CPython 3.11")
 
 
 def _package(distribution: str, module: str, code: str) -> Check:
     try:
-        version = importlib.metadata.version(distribution)
         importlib.import_module(module)
+        return Check(distribution, True, importlib.metadata.version(distribution))
     except ImportError as error:
-        return _check(distribution, False, str(error), code, REINSTALL)
-    return _check(distribution, True, version, code, REINSTALL)
+        return Check(distribution, False, str(error), code, REINSTALL)
 
 
-def _pairing() -> Check:
+def _compiler(path: Path | None) -> Check:
+    try:
+        return Check("iree-compile", True, _version(find_compiler(path).version))
+    except ToolEnvironmentError as error:
+        return _unmet("iree-compile", error)
+
+
+def _pairing(path: Path | None) -> Check:
     """Modules carry a bytecode and an ABI version, so compiler and runtime must be of one release."""
     try:
-        versions = [importlib.metadata.version(f"iree-base-{part}") for part in ("compiler", "runtime")]
-    except importlib.metadata.PackageNotFoundError as error:
-        return _check("IREE pairing", False, str(error), "TC424", REINSTALL)
-    ok = len({tuple(version.split(".")[:2]) for version in versions}) == 1
-    remedy = "install iree-base-compiler and iree-base-runtime of the same release"
-    return _check("IREE pairing", ok, f"compiler {versions[0]}, runtime {versions[1]}", "TC424", remedy)
+        compiler = _version(find_compiler(path).version)
+        runtime = importlib.metadata.version("iree-base-runtime")
+    except (ToolEnvironmentError, ImportError) as error:
+        return Check("IREE pairing", False, f"unknown: {error}", "TC424", REINSTALL)
+    found = f"compiler {compiler}, runtime {runtime}"
+    if compiler.split(".")[:2] == runtime.split(".")[:2]:
+        return Check("IREE pairing", True, found)
+    remedy = "install compiler and runtime of one release, or run the bundles on a device whose runtime matches"
+    return Check("IREE pairing", False, found, "TC424", remedy)
 
 
-def _cache(cache_dir: Path) -> Check:
-    remedy = "make the folder writable, or choose another with --cache-dir"
+def _version(text: str) -> str:
+    """The first version number in what a compiler prints about itself."""
+    found = re.search(r"\d+\.\d+\S*", text)
+    return found.group() if found else text
+
+
+def _processor() -> Check:
     try:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=cache_dir):
-            return _check("cache", True, str(cache_dir), "TC425", remedy)
+        return Check("processor", True, parse_target("cpu").identity.partition(" ")[0])
+    except ToolEnvironmentError as error:
+        return _unmet("processor", error)
+
+
+def _cache(directory: Path | None) -> Check:
+    try:
+        cache = Cache(directory)
+        with cache.scratch() as scratch, tempfile.TemporaryFile(dir=scratch):
+            return Check("cache", True, str(cache.directory))
+    except ToolchainError as error:
+        return _unmet("cache", error)
     except OSError as error:
-        return _check("cache", False, str(error), "TC425", remedy)
+        return Check("cache", False, str(error), "TC212", "make the folder writable, or set TOOLCHAIN_CACHE_DIR")
 
 
-def _cpu() -> Check:
-    found = f"{platform.machine()}, {os.cpu_count()} CPUs"
-    ok = platform.system() == "Linux" and platform.machine() in ("x86_64", "aarch64")
-    return _check("machine", ok, f"{platform.system()} {found}", "TC426", "build on Linux, x86-64 or aarch64")
-
-
-def _check(name: str, ok: bool, found: str, code: str, remedy: str) -> Check:
-    return Check(name, ok, found, code, "" if ok else remedy)
+def _unmet(name: str, error: ToolchainError) -> Check:
+    return Check(name, False, error.message, error.code, error.hint)

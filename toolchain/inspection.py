@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime_py.decode import decode
-from runtime_py.errors import BundleError
-from runtime_py.format import MANIFEST, BlockSummary, FunctionSummary, Manifest
+from runtime_py.format import BlockSummary, FunctionSummary, Manifest
+from runtime_py.integrity import read_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +31,8 @@ class Inspection:
     weight_bytes: int
 
 
-def read_manifest(bundle: Path) -> Manifest:
-    """The manifest of ``bundle``. Raises ``BundleError`` RT101 (there is none) or RT102 (it is malformed)."""
-    path = bundle / MANIFEST
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise BundleError("RT101", f"{bundle} is no bundle: {error.strerror}", "give the folder that was built") from error
-    return decode(data, Manifest, MANIFEST)
-
-
 def inspect_bundle(bundle: Path) -> Inspection:
-    """Reads the manifest; hashes are not checked. Raises ``BundleError``."""
+    """Reads the manifest alone, without checking the other files. Raises ``runtime_py.errors.BundleError``."""
     manifest = read_manifest(bundle)
     blocks = [block for function in manifest.functions for block in function.blocks]
     python_first = sorted(manifest.hosts, key=lambda host: host.name != "python")

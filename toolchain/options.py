@@ -38,8 +38,9 @@ class BuildOptions:
 
     jobs:         compilations that run at the same time.
     cache_dir:    where compiled modules are kept; None means the user's cache folder.
-    debug:        adds ``debug/`` to the bundle: the CFG as text and DOT, the MLIR of every subgraph.
+    debug:        adds ``debug/`` to the bundle: the control-flow graph as text and for Graphviz.
     budget:       the most blocks that exploring may make before the model is refused.
+    iree_compile: another ``iree-compile`` than the installed package's, for a device with another runtime version.
     host_calls:   functions that the host calls as they are (``build`` adds its own argument of that name).
     progress:     is told how far the build has come.
     """
@@ -48,6 +49,7 @@ class BuildOptions:
     cache_dir: Path | None = None
     debug: bool = False
     budget: int = 20_000
+    iree_compile: Path | None = None
     host_calls: tuple[Callable[..., Any], ...] = ()
     progress: ProgressCallback | None = None
 

@@ -21,7 +21,8 @@ from toolchain.results import Bundle
 @click.option("-o", "--out", type=click.Path(path_type=Path), help="The bundle to write  [default: MODEL.bundle]")
 @click.option("--jobs", type=click.IntRange(min=1), help="Compilations at the same time  [default: one per CPU]")
 @click.option("--cache-dir", type=click.Path(file_okay=False, path_type=Path), help="Where compiled modules are kept.")
-@click.option("--debug", is_flag=True, help="Add the CFG and the MLIR to the bundle.")
+@click.option("--iree-compile", type=click.Path(dir_okay=False, path_type=Path), help="Another iree-compile.")
+@click.option("--debug", is_flag=True, help="Add the control-flow graph to the bundle.")
 @json_option
 def build(
     model: str,
@@ -30,10 +31,14 @@ def build(
     out: Path | None,
     jobs: int | None,
     cache_dir: Path | None,
+    iree_compile: Path | None,
     debug: bool,
     as_json: bool,
 ) -> None:
-    """Builds a bundle from MODEL.py, which defines model() and example_inputs()."""
+    """Builds a bundle from a model file.
+
+    MODEL.py defines model() and example_inputs(); a FACTORY other than model may be named.
+    """
     file = load_model_file(model)
     out = out or Path(f"{file.path.stem}.bundle")
     with progress_display() as progress:
@@ -41,6 +46,7 @@ def build(
             jobs=jobs or BuildOptions().jobs,
             cache_dir=cache_dir,
             debug=debug,
+            iree_compile=iree_compile,
             progress=progress,
         )
         bundle = build_bundle(file.module, file.examples, targets, hosts, out, options=options)

@@ -9,20 +9,23 @@ import click
 
 from toolchain.cli.output import json_option, show, table
 from toolchain.environment import check_environment
-from toolchain.lowering.cache import default_cache_dir
 
 ENVIRONMENT = 5
 
 
 @click.command()
-@click.option("--cache-dir", type=click.Path(path_type=Path), help="Where compiled modules are kept.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), help="Another store than the user's.")
+@click.option("--iree-compile", type=click.Path(path_type=Path), help="Another iree-compile.")
 @json_option
-def doctor(cache_dir: Path | None, as_json: bool) -> int:
-    """Checks Python, PyTorch, torch-mlir, IREE, the cache and the machine."""
-    checks = check_environment(cache_dir or default_cache_dir())
+def doctor(cache_dir: Path | None, iree_compile: Path | None, as_json: bool) -> int:
+    """Checks what this machine lacks.
+
+    Python, PyTorch, torch-mlir, IREE, the processor and the cache.
+    """
+    checks = check_environment(cache_dir, iree_compile)
     ok = all(check.ok for check in checks)
-    rows = [("ok" if c.ok else f"[{c.code}]", c.name, c.found) for c in checks]
-    remedies = dict.fromkeys(f"remedy: {c.remedy}" for c in checks if not c.ok)
-    text = "\n".join([table(("", "requirement", "found"), rows), *remedies])
+    rows = [(check.name, check.code or "ok", check.found) for check in checks]
+    remedies = [f"{check.name}: {check.remedy}" for check in checks if not check.ok]
+    text = "\n".join([table(("requirement", "", "found"), rows), *remedies])
     show(as_json, {"ok": ok, "checks": [asdict(check) for check in checks]}, text)
     return 0 if ok else ENVIRONMENT

@@ -17,7 +17,10 @@ NOT_SUPPORTED = 3
 @click.argument("model", metavar="MODEL.py[:FACTORY]")
 @json_option
 def explain(model: str, as_json: bool) -> int:
-    """Lists every cut and every problem of MODEL.py, without compiling it."""
+    """Lists every cut and every problem of a model.
+
+    Nothing is compiled. The exit code is 3 when there are problems.
+    """
     file = load_model_file(model)
     report = explain_model(file.module, file.examples)
     payload = {

@@ -17,7 +17,10 @@ from toolchain.inspection import Inspection, describe_block, function_title, ins
 @click.option("--dot", "stored", flag_value="debug/cfg.dot", help="Print the control-flow graph for Graphviz.")
 @json_option
 def inspect(bundle: Path, stored: str | None, as_json: bool) -> None:
-    """Shows the sizes of BUNDLE and, for every block, its source line and what it calls."""
+    """Shows what is in a bundle.
+
+    Its sizes and, for every block, its source line, what it calls and where it goes.
+    """
     inspection = inspect_bundle(bundle)
     if stored is not None:
         text = _stored_text(bundle, stored)

@@ -25,7 +25,10 @@ MISMATCH = 4
 @click.option("--target", help="The bundle's target to run  [default: the best for this machine]")
 @json_option
 def verify(bundle: Path, model: str, random: int, forced_paths: bool, target: str | None, as_json: bool) -> int:
-    """Compares BUNDLE with the module of MODEL.py in eager PyTorch."""
+    """Compares a bundle with eager PyTorch.
+
+    On the examples of MODEL.py, on random inputs, and on every edge of the control-flow graph.
+    """
     file = load_model_file(model)
     verdict = verify_bundle(
         bundle, file.module, file.examples, random, forced_paths, target=target, random_inputs=file.random_inputs

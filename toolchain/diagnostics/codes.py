@@ -96,18 +96,6 @@ _ALL = (
         "carry a bytecode and an ABI version, and the runtime's own message for a mismatch is obscure.",
         "Install iree-base-compiler and iree-base-runtime of the same release.",
     ),
-    Code(
-        "TC425",
-        "cache folder",
-        "The folder for compiled modules cannot be written.",
-        "Make it writable, or choose another with `--cache-dir` or `BuildOptions.cache_dir`.",
-    ),
-    Code(
-        "TC426",
-        "machine",
-        "The toolchain does not run on this operating system or processor.",
-        "Build on Linux, x86-64 or aarch64; other devices are targets to cross-compile for.",
-    ),
 )
 
 CODES = {code.code: code for code in _ALL}
