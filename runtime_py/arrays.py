@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from iree.runtime import HalBufferView
 
 from runtime_py.device import Device, dtype_of
 from runtime_py.dtypes import DTYPES, numpy_dtype
@@ -42,9 +43,7 @@ def preferred_framework(values: list[Any]) -> Framework:
 
 def dtype_name(value: Any) -> str:
     """PyTorch's name of the dtype of a tensor of either kind."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.name
-    return str(value.dtype)[6:]
+    return value.dtype.name if isinstance(value, np.ndarray) else str(value.dtype).removeprefix("torch.")
 
 
 def to_view(value: Any, device: Device, copy: bool) -> Any:
@@ -116,13 +115,10 @@ def _described(tensor: Any) -> str:
 
 def convert(value: Any, device: Device, framework: Framework) -> Any:
     """Buffer views in nested tuples, lists and dicts as tensors; everything else stays as it is."""
-    if isinstance(value, _VIEW):
+    if isinstance(value, HalBufferView):
         return from_view(value, device, framework)
     if type(value) in (tuple, list):
         return type(value)(convert(v, device, framework) for v in value)
     if isinstance(value, Mapping):
         return {k: convert(v, device, framework) for k, v in value.items()}
     return value
-
-
-from iree.runtime import HalBufferView as _VIEW  # noqa: E402

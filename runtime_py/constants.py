@@ -7,11 +7,11 @@ from typing import TypeAlias
 from runtime_py.errors import BundleError
 from runtime_py.format import Constant
 
-PythonConstant: TypeAlias = "None | bool | int | float | str | tuple[PythonConstant, ...]"
+PythonConstant: TypeAlias = "bool | int | float | str | tuple[PythonConstant, ...] | None"
 
 
 def to_constant(value: object) -> Constant:
-    """The manifest form of None, a bool, int, float or str, or a tuple of such. Raises ``TypeError`` for anything else."""
+    """The manifest form of None, a bool, int, float or str, or a tuple of such. Raises ``TypeError`` otherwise."""
     match value:
         case None:
             return Constant("none")

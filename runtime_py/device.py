@@ -48,7 +48,7 @@ class Device:
         return view.map() if self.is_host else self._download(view)
 
     def _download(self, view: Any) -> Any:
-        # IREE's own readback imports an unaligned host pointer, which Vulkan refuses: stage in a buffer of the allocator.
+        # IREE's own readback imports an unaligned host pointer, which Vulkan refuses: stage in an allocated buffer.
         source = view.get_buffer()
         staging = self._allocator.allocate_buffer(_STAGING, _STAGING_USAGE, source.byte_length())
         semaphore = self.hal.create_semaphore(0)

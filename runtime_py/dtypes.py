@@ -82,7 +82,8 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
         import ml_dtypes
     except ImportError as error:
         raise InputError("RT206", "NumPy arrays of bfloat16 need ml_dtypes", "pip install ml-dtypes") from error
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def to_bits(values: Any, name: str) -> np.ndarray[Any, Any]:

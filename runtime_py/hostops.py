@@ -1,8 +1,8 @@
 """The executable definition of every host operation: ``OPERATIONS[opcode]``.
 
 Functions take the operands, then the attributes (``format_`` and ``list_`` take theirs by keyword). A function has the
-opcode's name, with an underscore where Python already has a meaning for it. Tensors are IREE buffer views. Semantics are
-Python's, except that integers have 64 bits: ``HostOverflowError`` beyond.
+opcode's name, with an underscore where Python already has a meaning for it. Tensors are IREE buffer views. Semantics
+are Python's, except that integers have 64 bits: ``HostOverflowError`` beyond.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def max_(*values: Any) -> Any:
 
 def round_(value: Any) -> int:
     """``round(value)``: the nearest int, ties to even."""
-    return i64(round(value))
+    nearest: int = i64(round(value))
+    return nearest
 
 
 def round_digits(value: Any, digits: int) -> Any:
@@ -141,7 +142,7 @@ floor, ceil, trunc = _checked(math.floor), _checked(math.ceil), _checked(math.tr
 fabs, fmod, hypot = math.fabs, math.fmod, math.hypot
 isnan, isinf, isfinite = math.isnan, math.isinf, math.isfinite
 
-_ARITHMETIC = {
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": add,
     "sub": sub,
     "mul": mul,
@@ -182,7 +183,7 @@ _MATH = {
         *(floor, ceil, trunc, fabs, fmod, hypot, isnan, isinf, isfinite),
     )
 }
-_OTHER = {
+_OTHER: dict[str, Callable[..., Any]] = {
     "item": item,
     "dim": dim,
     "check": check,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from runtime_py.errors import BundleError
 
 # A literal text, or (operand index, conversion "" / "r" / "s" / "a", format spec).
 Part: TypeAlias = "str | tuple[int, str, str]"
-_CONVERSIONS = {"": lambda x: x, "r": repr, "s": str, "a": ascii}
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "r": repr, "s": str, "a": ascii}
 
 
 def format_(*scalars: Any, parts: tuple[Part, ...]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import iree.runtime as iree
+import numpy as np
+from iree.runtime.version import VERSION
 
 from runtime_py.device import Device
 from runtime_py.dtypes import DTYPES
@@ -67,8 +69,6 @@ class Archive:
         data = memoryview(self._memory)[weight.offset : weight.offset + weight.length]
         if device.is_host and weight.length:
             return device.share(data, weight.shape, dtype)
-        import numpy as np
-
         return device.upload(np.frombuffer(data, dtype.storage).reshape(weight.shape), dtype)
 
 
@@ -114,9 +114,8 @@ class Modules:
 
 
 def _rejected(module: Module, manifest: Manifest, error: Exception) -> DeviceError:
-    installed = getattr(iree.version, "PACKAGE_VERSION", "unknown") if hasattr(iree, "version") else "unknown"
     text = f"IREE rejects module {module.id!r}: {error}"
-    hint = f"it was compiled by IREE {manifest.versions.iree}, the installed runtime is {installed}; both must match"
+    hint = f"it was compiled by IREE {manifest.versions.iree}, the installed runtime is {VERSION}; both must match"
     return DeviceError("RT303", text, hint)
 
 

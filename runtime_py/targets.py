@@ -41,7 +41,8 @@ def choose_target(manifest: Manifest, wanted: str | None, flags: frozenset[str] 
     usable = [target for target in matching if needs[target] <= here]
     if not usable:
         missing = "; ".join(f"{t} needs {', '.join(sorted(needs[t] - here))}" for t in matching)
-        raise DeviceError("RT301", f"this processor runs none of the bundle's modules: {missing}", "build for cpu:generic")
+        text = f"this processor runs none of the bundle's modules: {missing}"
+        raise DeviceError("RT301", text, "build for cpu:generic")
     return max(usable, key=lambda target: len(needs[target]))
 
 
