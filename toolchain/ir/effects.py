@@ -11,28 +11,9 @@ from toolchain.ir.values import Operand, Value
 _EFFECTS = frozenset({"check", "print", "warn"})
 # Domain errors and negative shift counts.
 _RAISING_MATH = (
-    "pow",
-    "lshift",
-    "rshift",
-    "sqrt",
-    "exp",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "expm1",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan2",
-    "sinh",
-    "cosh",
-    "floor",
-    "ceil",
-    "trunc",
-    "fmod",
+    *("pow", "lshift", "rshift"),
+    *("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1"),
+    *("sin", "cos", "tan", "asin", "acos", "atan2", "sinh", "cosh", "floor", "ceil", "trunc", "fmod"),
 )
 _RAISING_OTHER = ("format", "list_get", "list_set", "list_pop", "list_stack", "list_cat", "list_tensor")
 _RAISING = frozenset((*_RAISING_MATH, *_RAISING_OTHER))

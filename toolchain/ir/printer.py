@@ -10,7 +10,7 @@ from toolchain.ir.structure import Leaf, Mapping, Object, Structure
 from toolchain.ir.structure import Sequence as SequenceNode
 from toolchain.ir.values import UNKNOWN_LOCATION, Argument, Constant, Location, Operand, Value
 
-_BRACKETS = {"tuple": "()", "list": "[]", "set": "{}", "size": "<>"}
+_BRACKETS = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}"), "size": ("<", ">")}
 
 
 def print_program(program: Program, locations: bool = False) -> str:

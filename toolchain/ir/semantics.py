@@ -63,8 +63,8 @@ def _format(*operands: Any) -> str:
 
 
 def _formatted(value: Datum, conversion: str | None, spec: str) -> str:
-    convert: Callable[[Datum], Datum] = {"s": str, "r": repr, "a": ascii}.get(conversion or "", lambda v: v)
-    return format(convert(value), spec)
+    conversions: dict[str, Callable[[Datum], str]] = {"s": str, "r": repr, "a": ascii}
+    return format(conversions[conversion](value) if conversion else value, spec)
 
 
 def _warn(text: str, category: str) -> None:

@@ -145,8 +145,8 @@ class _FunctionVerifier:
                     yield f"^{block.id} leads to ^{edge.target}, which does not exist"
 
     def _order(self, cfg: Cfg) -> Iterator[str]:
-        for block in self._ids.keys() - set(cfg.order):
-            yield f"^{block} is unreachable"
+        for unreachable in self._ids.keys() - set(cfg.order):
+            yield f"^{unreachable} is unreachable"
         for source, target in cfg.irreducible_edges:
             yield f"irreducible: ^{source} leads back to ^{target}, which does not dominate it"
         placed = {b.id: i for i, b in enumerate(self._function.blocks)}

@@ -1,0 +1,31 @@
+"""How many subgraph calls of its block an operation has to wait for."""
+
+from __future__ import annotations
+
+from toolchain.ir import Block, HostOp, TensorOp, Value, operands_of
+from toolchain.ir.effects import has_effect
+
+
+def levels(block: Block) -> tuple[int, ...]:
+    """One number per operation: how many calls of the block must have returned before it can run.
+
+    Tensor operations of one level form one call. A host operation that reads a tensor made at level n has level n + 1;
+    effects keep their order relative to each other, because they (and what they raise) can be told apart.
+    """
+    after: dict[Value, int] = {}
+    latest_effect = 0
+    found: list[int] = []
+    for op in block.operations:
+        level = max((_ready(v, after, op) for v in operands_of(op) if isinstance(v, Value)), default=0)
+        if has_effect(op):
+            level = latest_effect = max(level, latest_effect)
+        found.append(level)
+        # Tensors made by a call are there one level later, for hosts; odd numbers stand for "made by call n".
+        after.update(dict.fromkeys(op.results, 2 * level + (1 if isinstance(op, TensorOp) else 0)))
+    return tuple(found)
+
+
+def _ready(value: Value, after: dict[Value, int], reader: object) -> int:
+    made = after.get(value, 0)
+    level, by_call = divmod(made, 2)
+    return level + by_call if isinstance(reader, HostOp) else level
