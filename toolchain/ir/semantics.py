@@ -50,7 +50,7 @@ def exception_of(name: str, arguments: Sequence[Datum]) -> BaseException:
 
 def _check(condition: bool, exception: str, text: str) -> None:
     if not condition:
-        raise exception_of(exception, (text,))
+        raise exception_of(exception, (text,) if text else ())
 
 
 def _full(value: Datum, dtype: str, *dims: int) -> torch.Tensor:

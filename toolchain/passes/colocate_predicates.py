@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from toolchain.ir import (
     Block,
@@ -44,19 +45,8 @@ _CHEAP = frozenset(
 # Moved only where the path computes them anyway.
 _SMALL = _CHEAP | frozenset(
     (
-        *(
-            "sum",
-            "mean",
-            "max",
-            "min",
-            "amax",
-            "amin",
-            "argmax",
-            "argmin",
-            "norm",
-            "linalg_vector_norm",
-            "count_nonzero",
-        ),
+        *("sum", "mean", "max", "min", "amax", "amin", "argmax", "argmin", "count_nonzero"),
+        *("norm", "linalg_vector_norm"),
         *("add", "sub", "rsub", "mul", "div", "neg", "abs", "sqrt", "pow", "exp", "log", "sigmoid", "tanh", "clamp"),
         *("softmax", "_softmax", "log_softmax", "_log_softmax", "maximum", "minimum", "remainder", "where", "gather"),
     )
@@ -156,7 +146,7 @@ class _Mover:
         if source == self._block.id:
             block = self._remainder()
         edges = [e for s, e in self._cfg.incoming[self._block.id] if s == source]
-        return all(_has_call(block, self._clones(e, iter(range(-len(self._chain) * 8, 0)))[0]) for e in edges)
+        return all(_has_call(block, self._clones(e, count(-1, -1))[0]) for e in edges)
 
     def _with_clones(self, source: Block, outside: tuple[Value, ...], numbers: Iterator[int]) -> Block:
         clones: list[TensorOp] = []

@@ -38,6 +38,10 @@ def _share_block(block: Block, substitution: dict[Value, Operand]) -> Block:
 
 
 def _key(op: Operation) -> object:
+    return (_expression(op), tuple(r.type for r in op.results))
+
+
+def _expression(op: Operation) -> object:
     match op:
         case TensorOp():
             return (op.target, identity_key(op.args), tuple((k, identity_key(a)) for k, a in sorted(op.kwargs)))

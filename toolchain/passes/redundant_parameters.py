@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from toolchain.ir import Block, Edge, Function, Operand, Program, Value
+from toolchain.ir import Block, Constant, Edge, Function, Operand, Program, Value
 from toolchain.ir.graph import Cfg
 from toolchain.ir.verifier import fits
 from toolchain.passes.rewrite import each_function, identity_key, map_edges, substitute
@@ -43,7 +43,9 @@ def _redundant(function: Function) -> dict[Value, Operand]:
 
 def _same_type(operand: Operand, parameter: Value) -> bool:
     # A parameter may have forgotten extents that the operand knows; then its users were typed with less: keep it.
-    return operand.type == parameter.type if isinstance(operand, Value) else fits(operand, parameter.type)
+    if isinstance(operand, (Value, Constant)):
+        return operand.type == parameter.type
+    return fits(operand, parameter.type)
 
 
 def without_parameters(function: Function, dropped: set[Value]) -> Function:
