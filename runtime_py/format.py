@@ -331,12 +331,14 @@ class RecordedCall:
     result:    what it returned; None if it raised.
     exception: name of the built-in exception type that it raised, or "".
     text:      what the exception says.
+    printed:   what it wrote to standard output.
     """
 
     arguments: Tree
     result: Tree | None
     exception: str = ""
     text: str = ""
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,8 @@ def _prepare(context: Any, function: Any, module: Module) -> Callee:
     """The call path: everything that does not depend on the operands is looked up here, once."""
     pushes = tuple(_PUSH[kind] for kind in module.parameters)
     arity, count = len(pushes), len(module.results)
-    invoke, new_list, view_type = context.invoke, iree.VmVariantList, iree.HalBufferView
+    invoke, new_list = context.invoke, iree.VmVariantList
+    read = _read_tensor if all(r.kind == "tensor" for r in module.results) else _reader(module)
     indices = range(count)
 
     def call(*operands: Any) -> Any:
@@ -133,13 +134,27 @@ def _prepare(context: Any, function: Any, module: Module) -> Callee:
                 push(arguments, operand)
             invoke(function, arguments, results)
             if count == 1:
-                return results.get_as_object(0, view_type)
-            return tuple([results.get_as_object(i, view_type) for i in indices])
+                return read(results, 0)
+            return tuple([read(results, i) for i in indices])
         except Exception as error:
             raise _failed(module, error) from error
 
     unsigned = tuple(i for i in indices if module.results[i].dtype in _UNSIGNED)
     return _with_unsigned(call, unsigned, module) if unsigned else call
+
+
+def _read_tensor(results: Any, index: int) -> Any:
+    return results.get_as_object(index, iree.HalBufferView)
+
+
+def _reader(module: Module) -> Callable[[Any, int], Any]:
+    """Reads results of which some are VM integers or doubles."""
+    is_tensor = [result.kind == "tensor" for result in module.results]
+
+    def read(results: Any, index: int) -> Any:
+        return _read_tensor(results, index) if is_tensor[index] else results.get_variant(index)
+
+    return read
 
 
 def _with_unsigned(call: Callee, unsigned: tuple[int, ...], module: Module) -> Callee:

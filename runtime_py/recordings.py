@@ -1,0 +1,79 @@
+"""The calls that a bundle was recorded with, as NumPy arrays: for self-tests and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from runtime_py.constants import from_constant
+from runtime_py.decode import decode
+from runtime_py.dtypes import numpy_dtype
+from runtime_py.errors import BundleError
+from runtime_py.format import RecordedTest, Recording, Tree
+from runtime_py.integrity import OpenBundle
+from runtime_py.objects import make_object
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One recorded call.
+
+    args, kwargs: what to call with; tensors are NumPy arrays.
+    result:       what must come back; None if it raises.
+    exception:    (built-in type, text) of what it raises.
+    printed:      what it writes to standard output.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: Any
+    exception: tuple[str, str] | None
+    printed: str
+
+
+def load_recording(bundle: OpenBundle, test: RecordedTest) -> tuple[Call, ...]:
+    """The calls of one test, to be made in order after a reset. Raises ``BundleError`` RT102 if it is malformed."""
+    data = bundle.path(test.path).read_bytes()
+    folder = test.path.rpartition("/")[0]
+
+    def array(tree: Tree) -> Any:
+        return _array(bundle, f"{folder}/{tree.file}", tree.dtype)
+
+    calls = []
+    for call in decode(data, Recording, test.path).calls:
+        args, kwargs = _value(call.arguments, array)
+        result = None if call.result is None else _value(call.result, array)
+        exception = (call.exception, call.text) if call.exception else None
+        calls.append(Call(args, kwargs, result, exception, call.printed))
+    return tuple(calls)
+
+
+def _array(bundle: OpenBundle, path: str, dtype: str) -> Any:
+    try:
+        array = np.load(bundle.path(path), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise BundleError("RT102", f"{path} is not an array: {error}", "build the bundle again") from error
+    return array.view(numpy_dtype(dtype)) if dtype == "bfloat16" else array
+
+
+def _value(tree: Tree, array: Callable[[Tree], Any]) -> Any:
+    items = [_value(item, array) for item in tree.items]
+    match tree.kind:
+        case "leaf":
+            return array(tree)
+        case "literal":
+            return None if tree.literal is None else from_constant(tree.literal)
+        case "tuple" | "size":
+            return tuple(items)
+        case "list":
+            return items
+        case "set":
+            return set(items)
+        case "dict":
+            return dict(zip(map(from_constant, tree.keys), items, strict=True))
+        case _:
+            module, _, qualname = tree.cls.partition(":")
+            return make_object(tree.kind, module, qualname, dict(zip(tree.fields, items, strict=True)))
