@@ -10,17 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from toolchain.diagnostics import UnsupportedModelError, UsageError
+from toolchain.diagnostics import UnsupportedModelError
 from toolchain.diagnostics.report import Report, report_program
-from toolchain.options import BuildOptions, Example, as_examples
+from toolchain.options import BuildOptions, as_examples
 from toolchain.results import Bundle, Verdict
-
-if TYPE_CHECKING:
-    from toolchain.ir import Program
-
-HOSTS = ("python", "cpp", "vm")
 
 
 def build(
@@ -34,27 +29,31 @@ def build(
 ) -> Bundle:
     """Builds ``module`` into a bundle at ``out``.
 
-    module:     an ``nn.Module`` in eval mode, or a plain function.
+    module:     an ``nn.Module`` in eval mode, or a plain function; it is left as it was.
     examples:   one args tuple, an ``Example``, or a list of either. Dims that differ between examples of one structure
                 become dynamic; other structures or other Python constants become entries of their own.
-    targets:    names as ``toolchain targets`` lists them; hosts: of "python", "cpp" and "vm".
-    out:        is replaced when it is a bundle already; other files are never touched.
+    targets:    names as ``toolchain targets`` lists them; hosts: names of host programs to emit.
+    out:        is replaced when it is a bundle already; anything else there is left alone.
     host_calls: functions that the host program calls as they are.
 
     Everything that can be wrong with the arguments and the model is found before anything is compiled. Raises
     ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``.
     """
+    from toolchain.bundle import write_bundle
+    from toolchain.pipeline import check_build, compile_program, debug_files, emit_hosts, explore_program, versions_used
+    from toolchain.recording import record
+
     start = time.perf_counter()
-    options = _with_host_calls(options or BuildOptions(), host_calls)
-    calls = as_examples(examples)
-    path = Path(out)
-    machines = _checked(module, targets, hosts, path)
-    program = _optimised(module, calls, options)
-    host_files = _host_files(program, hosts)
-    compilation = _compiled(program, machines, options)
+    options = options or BuildOptions()
+    options = replace(options, host_calls=(*options.host_calls, *host_calls))
+    calls, path = as_examples(examples), Path(out)
+    machines = check_build(module, targets, hosts, path, options)
+    program = explore_program(module, calls, options)
+    emitted = emit_hosts(program, hosts)
     tests = record(module, calls)
-    _tell(options, "writing")
-    write_bundle(program, compilation, host_files, tests, path)
+    compilation = compile_program(program, machines, options)
+    debug = debug_files(program) if options.debug else {}
+    write_bundle(program, compilation, machines, emitted, [tests], path, versions_used(options), debug)
     return Bundle(
         path=path,
         seconds=time.perf_counter() - start,
@@ -72,10 +71,12 @@ def explain(module: Callable[..., Any], examples: object, options: BuildOptions 
 
     Takes the arguments of ``build``; raises ``UsageError`` when they are wrong, but reports problems of the model.
     """
+    from toolchain.pipeline import check_module, explore_program
+
     calls = as_examples(examples)
-    _check_module(module)
+    check_module(module)
     try:
-        return report_program(_optimised(module, calls, options or BuildOptions()))
+        return report_program(explore_program(module, calls, options or BuildOptions()))
     except UnsupportedModelError as error:
         return Report(None, (), error.problems)
 
@@ -99,10 +100,11 @@ def verify(
 
     A disagreement is a verdict, not an error. Raises ``UsageError`` and ``runtime_py.SessionError``.
     """
+    from toolchain.pipeline import check_module
     from toolchain.verification import verify_bundle
 
     calls = as_examples(examples)
-    _check_module(module)
+    check_module(module)
     return verify_bundle(
         Path(bundle),
         module,
@@ -112,38 +114,3 @@ def verify(
         target=target,
         random_inputs=random_inputs,
     )
-
-
-def _optimised(module: Callable[..., Any], examples: Sequence[Example], options: BuildOptions) -> Program:
-    from toolchain.frontend import explore
-    from toolchain.passes import run_pipeline
-
-    _tell(options, "exploring")
-    program = explore(module, examples, options)
-    _tell(options, "optimising")
-    return run_pipeline(program)
-
-
-def _tell(options: BuildOptions, stage: str) -> None:
-    if options.progress is not None:
-        options.progress(stage, 0, 1)
-
-
-def _with_host_calls(options: BuildOptions, host_calls: Sequence[Callable[..., Any]]) -> BuildOptions:
-    return replace(options, host_calls=(*options.host_calls, *host_calls))
-
-
-def _check_hosts(hosts: Sequence[str]) -> None:
-    if isinstance(hosts, str) or not hosts or len(set(hosts)) < len(hosts) or not set(hosts) <= set(HOSTS):
-        raise UsageError(
-            "TC223", f"hosts must be distinct names of {', '.join(HOSTS)}, not {hosts!r}", 'write hosts=("python",)'
-        )
-
-
-def _check_module(module: object) -> None:
-    import torch
-
-    if not callable(module):
-        raise UsageError("TC222", f"a {type(module).__name__} cannot be called", "pass an nn.Module or a function")
-    if isinstance(module, torch.nn.Module) and module.training:
-        raise UsageError("TC222", "the module is in training mode", "call module.eval() first")

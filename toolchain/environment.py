@@ -54,7 +54,7 @@ def check_environment(cache_dir: Path | None = None, compiler: Path | None = Non
 
 def _python(implementation: str, version: tuple[int, ...]) -> Check:
     """The front end interprets the bytecode of one CPython version."""
-    found = f"{implementation} {platform.python_version()}"
+    found = f"{implementation} {platform.pythonversion_number()}"
     if (implementation, version) == ("cpython", (3, 11)):
         return Check("Python", True, found)
     return Check("Python", False, found, "TC421", "use CPython 3.11")
@@ -70,7 +70,7 @@ def _package(distribution: str, module: str, code: str) -> Check:
 
 def _compiler(path: Path | None) -> Check:
     try:
-        return Check("iree-compile", True, _version(find_compiler(path).version))
+        return Check("iree-compile", True, version_number(find_compiler(path).version))
     except ToolEnvironmentError as error:
         return _unmet("iree-compile", error)
 
@@ -78,9 +78,11 @@ def _compiler(path: Path | None) -> Check:
 def _pairing(path: Path | None) -> Check:
     """Modules carry a bytecode and an ABI version, so compiler and runtime must be of one release."""
     try:
-        compiler = _version(find_compiler(path).version)
+        compiler = version_number(find_compiler(path).version)
         runtime = importlib.metadata.version("iree-base-runtime")
-    except (ToolEnvironmentError, ImportError) as error:
+    except ToolEnvironmentError as error:
+        return Check("IREE pairing", False, f"unknown: {error.message}", "TC424", REINSTALL)
+    except ImportError as error:
         return Check("IREE pairing", False, f"unknown: {error}", "TC424", REINSTALL)
     found = f"compiler {compiler}, runtime {runtime}"
     if compiler.split(".")[:2] == runtime.split(".")[:2]:
@@ -89,7 +91,7 @@ def _pairing(path: Path | None) -> Check:
     return Check("IREE pairing", False, found, "TC424", remedy)
 
 
-def _version(text: str) -> str:
+def version_number(text: str) -> str:
     """The first version number in what a compiler prints about itself."""
     found = re.search(r"\d+\.\d+\S*", text)
     return found.group() if found else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +35,7 @@ class Example:
 class BuildOptions:
     """How to build; nothing here changes what the bundle computes.
 
-    jobs:         compilations that run at the same time.
+    jobs:         compilations that run at the same time; None means one for each processor.
     cache_dir:    where compiled modules are kept; None means the user's cache folder.
     debug:        adds ``debug/`` to the bundle: the control-flow graph as text and for Graphviz.
     budget:       the most blocks that exploring may make before the model is refused.
@@ -45,7 +44,7 @@ class BuildOptions:
     progress:     is told how far the build has come.
     """
 
-    jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
+    jobs: int | None = None
     cache_dir: Path | None = None
     debug: bool = False
     budget: int = 20_000

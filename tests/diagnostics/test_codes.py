@@ -39,9 +39,17 @@ def test_the_page_is_made_from_the_registry() -> None:
 
 
 def test_every_code_belongs_to_a_family_and_says_what_to_do() -> None:
-    families = tuple(prefix for prefix, _, _ in FAMILIES)
+    families = tuple(family.prefix for family in FAMILIES)
     for code in CODES.values():
         assert code.code.startswith(families)
         assert code.title
         assert code.meaning.endswith(".")
         assert code.remedy.endswith(".")
+
+
+def test_codes_are_unique_and_in_order() -> None:
+    page = re.findall(r"^### (\w+):", render_page(), re.MULTILINE)
+    assert page == list(CODES)
+    for family in FAMILIES:
+        members = [code for code in page if code.startswith(family.prefix)]
+        assert members == sorted(members)

@@ -43,7 +43,7 @@ def build(
     out = out or Path(f"{file.path.stem}.bundle")
     with progress_display() as progress:
         options = BuildOptions(
-            jobs=jobs or BuildOptions().jobs,
+            jobs=jobs,
             cache_dir=cache_dir,
             debug=debug,
             iree_compile=iree_compile,

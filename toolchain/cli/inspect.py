@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from toolchain.cli.output import json_option, show, table
 from toolchain.diagnostics import UsageError
-from toolchain.inspection import Inspection, describe_block, function_title, inspect_bundle
+
+if TYPE_CHECKING:
+    from toolchain.inspection import Inspection
 
 
 @click.command()
@@ -21,6 +24,9 @@ def inspect(bundle: Path, stored: str | None, as_json: bool) -> None:
 
     Its sizes and, for every block, its source line, what it calls and where it goes.
     """
+    # Not at the top: it brings in the runtime, which `toolchain --help` need not wait for.
+    from toolchain.inspection import inspect_bundle
+
     inspection = inspect_bundle(bundle)
     if stored is not None:
         text = _stored_text(bundle, stored)
@@ -50,6 +56,8 @@ def _json(inspection: Inspection) -> dict[str, object]:
 
 
 def _text(inspection: Inspection) -> str:
+    from toolchain.inspection import describe_block, function_title
+
     manifest = inspection.manifest
     rows = (
         ("targets", ", ".join(manifest.targets)),

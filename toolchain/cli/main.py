@@ -13,6 +13,7 @@ from toolchain.cli.doctor import doctor
 from toolchain.cli.explain import explain
 from toolchain.cli.inspect import inspect
 from toolchain.cli.output import show_error
+from toolchain.cli.run import run
 from toolchain.cli.targets import targets
 from toolchain.cli.verify import verify
 
@@ -29,7 +30,7 @@ def cli() -> None:
     """
 
 
-for verb in (build, verify, inspect, explain, targets, doctor, cache):
+for verb in (build, run, verify, inspect, explain, targets, doctor, cache):
     cli.add_command(verb)
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +24,114 @@ class Code:
     remedy: str
 
 
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Codes with a common prefix.
+
+    raised: which exception carries them, and the command line's exit code.
+    """
+
+    prefix: str
+    title: str
+    raised: str
+
+
 FAMILIES = (
-    ("TC1", "Model not supported", "`UnsupportedModelError`, exit code 3. All problems of a model come in one error."),
-    ("TC2", "Usage", "`UsageError`, exit code 2."),
-    ("TC3", "Lowering", "`LoweringError`, exit code 1."),
-    ("TC4", "Environment", "`ToolEnvironmentError`, exit code 5."),
-    ("TC5", "Verification", "`VerificationError`, exit code 4."),
-    ("RT1", "Bundle", "`runtime_py.SessionError` while a bundle is opened, exit code 1."),
-    ("RT2", "Inputs", "`runtime_py.SessionError` for arguments that do not fit the bundle, exit code 2."),
-    ("RT3", "Device and execution", "`runtime_py.SessionError` while a call runs, exit code 1."),
+    Family("TC1", "Model not supported", "`UnsupportedModelError`, exit code 3; it carries all problems of a model."),
+    Family("TC2", "Usage", "`UsageError`, exit code 2."),
+    Family("TC3", "Lowering", "`LoweringError`, exit code 1."),
+    Family("TC4", "Environment", "`ToolEnvironmentError`, exit code 5."),
+    Family("TC5", "Verification", "`VerificationError`, exit code 4."),
+    Family("RT1", "Bundle", "`BundleError`, a `runtime_py.SessionError`; exit code 1."),
+    Family("RT2", "Inputs", "`InputError`, a `runtime_py.SessionError`; exit code 2."),
+    Family("RT3", "Device and execution", "`DeviceError`, a `runtime_py.SessionError`; exit code 1."),
 )
 
-_ALL = (
+_REPORT = "This is a limit of the toolchain, not of the model: please report it with the model."
+_REINSTALL = "Install the package again, with the versions of constraints.txt."
+_REBUILD = "Copy the bundle again, or build it again."
+
+_MODEL = (
+    Code(
+        "TC120",
+        "operation on a staged value",
+        "The program does something with a value of run time that the host cannot do, such as handing it to native "
+        "code that needs a concrete number.",
+        "Follow the hint of the message; often a tensor operation does the same.",
+    ),
+    Code(
+        "TC121",
+        "constant needed",
+        "A number that is only known at run time is used where a constant must stand.",
+        "Compute it from constants, or use it as a size, an index or an operand of tensor operations.",
+    ),
+    Code("TC131", "size expression", "A size is computed in a way that the host has no operation for.", _REPORT),
+    Code("TC132", "unknown size", "PyTorch asks about a size that has no value at run time.", _REPORT),
+    Code(
+        "TC133",
+        "hidden tensor",
+        "A tensor came out of native code that PyTorch's dispatcher did not see, so nothing is known of its making.",
+        "Use operations that are registered with PyTorch.",
+    ),
+    Code("TC134", "optional result", "An operation leaves out one of its results.", _REPORT),
+    Code(
+        "TC135",
+        "complex number",
+        "A complex number is read out of a tensor; hosts have no complex numbers.",
+        "Read the real and the imaginary part.",
+    ),
+    Code(
+        "TC140",
+        "random numbers",
+        "An operation draws random numbers. The device's generator is not PyTorch's, so results would differ.",
+        "Draw outside of the model and pass the numbers in.",
+    ),
+    Code(
+        "TC141",
+        "shape changed in place",
+        "A method changes the shape of a tensor in place.",
+        "Use the method without the trailing underscore.",
+    ),
+    Code(
+        "TC142",
+        "in-place operation",
+        "An operation changes tensors in place in a way that has no functional form.",
+        "Use the operation without the trailing underscore.",
+    ),
+    Code(
+        "TC143",
+        "shared memory changed",
+        "A tensor is changed in place while it shares memory with another one that existed before the call.",
+        "Clone the tensor first.",
+    ),
+    Code(
+        "TC144",
+        "view changed",
+        "A tensor is changed through a view whose effect on its base cannot be expressed.",
+        "Write to the base tensor, or clone first.",
+    ),
+)
+
+_USAGE = (
     Code(
         "TC200",
         "command line",
         "The command line itself is wrong: an unknown verb or option, or a missing argument.",
         "See `toolchain --help` and `toolchain VERB --help`.",
     ),
+    Code(
+        "TC211",
+        "unknown target",
+        "No target has this name. The compiler itself accepts any name and fails later, or not at all.",
+        "Choose one of `toolchain targets`.",
+    ),
+    Code(
+        "TC212",
+        "cache folder",
+        "The folder for compiled modules cannot be used.",
+        "Make it writable, set `TOOLCHAIN_CACHE_DIR`, or give `--cache-dir`.",
+    ),
+    Code("TC213", "jobs", "The number of compilations at the same time is not positive.", "Give a number from 1."),
     Code(
         "TC220",
         "model file",
@@ -63,7 +154,7 @@ _ALL = (
         "TC223",
         "hosts",
         "A host is unknown, named twice, or none is given.",
-        'Choose from "python", "cpp" and "vm".',
+        'Write `hosts=("python",)`, or `--host python`.',
     ),
     Code(
         "TC224",
@@ -72,33 +163,159 @@ _ALL = (
         "Choose a new path, or that of a bundle to be replaced.",
     ),
     Code(
+        "TC225",
+        "targets",
+        "Targets are not a list of names, are named twice, or none is given.",
+        'Write `targets=("cpu",)`, or `--target cpu`.',
+    ),
+    Code(
+        "TC226",
+        "nothing stored",
+        "The bundle does not hold what is to be shown.",
+        "Build it with `--debug`.",
+    ),
+    Code("TC227", "input file", "A file given as an input is not a NumPy array.", "Write it with `numpy.save`."),
+)
+
+_LOWERING = (
+    Code("TC301", "export", "A subgraph cannot be made into a graph of PyTorch operations.", _REPORT),
+    Code(
+        "TC302",
+        "torch-mlir",
+        "torch-mlir does not know an operation or a type of the subgraph.",
+        "Write the operation with others, at the line that the message names.",
+    ),
+    Code(
+        "TC303",
+        "iree-compile refuses",
+        "IREE's compiler refuses a subgraph.",
+        "Write the operation with others, at the line that the message names.",
+    ),
+    Code(
+        "TC304",
+        "iree-compile takes too long",
+        "IREE's compiler did not finish a subgraph within its time limit.",
+        "Make the subgraph smaller.",
+    ),
+    Code(
+        "TC305",
+        "iree-compile crashes",
+        "IREE's compiler died on a subgraph.",
+        "Write the operation with others, at the line that the message names.",
+    ),
+)
+
+_ENVIRONMENT = (
+    Code(
+        "TC401",
+        "no compiler",
+        "There is no `iree-compile`, or it does not run.",
+        "Install iree-base-compiler, or name another one with `--iree-compile`.",
+    ),
+    Code(
+        "TC411",
+        "processor",
+        "This machine's processor cannot be identified, so `cpu:host` means nothing here.",
+        "Name a processor, as in `cpu:x86-64-v3`.",
+    ),
+    Code(
         "TC421",
         "Python version",
         "The front end interprets the bytecode of one CPython version, and this is another.",
         "Use CPython 3.11.",
     ),
-    Code(
-        "TC422",
-        "PyTorch",
-        "PyTorch is missing or does not load.",
-        "Install the versions of constraints.txt.",
-    ),
-    Code(
-        "TC423",
-        "torch-mlir",
-        "torch-mlir is missing or does not load.",
-        "Install the versions of constraints.txt.",
-    ),
+    Code("TC422", "PyTorch", "PyTorch is missing or does not load.", _REINSTALL),
+    Code("TC423", "torch-mlir", "torch-mlir is missing or does not load.", _REINSTALL),
     Code(
         "TC424",
         "IREE",
-        "IREE's compiler or runtime is missing, does not load, or the two are of different releases. Compiled modules "
-        "carry a bytecode and an ABI version, and the runtime's own message for a mismatch is obscure.",
-        "Install iree-base-compiler and iree-base-runtime of the same release.",
+        "IREE's runtime is missing, does not load, or is of another release than the compiler. Compiled modules carry "
+        "a bytecode and an ABI version, and the runtime's own message for a mismatch is obscure.",
+        "Install compiler and runtime of one release, or run the bundles on a device whose runtime matches.",
     ),
 )
 
-CODES = {code.code: code for code in _ALL}
+_VERIFICATION = (
+    Code("TC510", "malformed program", "A program of the intermediate representation breaks its rules.", _REPORT),
+    Code(
+        "TC511",
+        "out of fuel",
+        "Running a program in the reference interpreter took more blocks than allowed.",
+        "Raise the limit, or look for a loop that does not end.",
+    ),
+)
+
+_BUNDLE = (
+    Code("RT101", "no manifest", "The folder is not a bundle: it has no manifest.", "Give the folder that was built."),
+    Code("RT102", "malformed manifest", "The manifest, or what it describes, is not as it must be.", _REBUILD),
+    Code(
+        "RT103",
+        "format version",
+        "The bundle has a format that this runtime does not read.",
+        "Use the runtime that came with the toolchain that built it.",
+    ),
+    Code("RT104", "file changed", "A file of the bundle is missing, or not what the manifest says.", _REBUILD),
+    Code("RT105", "unsafe path", "A path of the bundle leads out of it.", _REBUILD),
+    Code("RT106", "host program", "The bundle holds no usable Python host program.", "Build it with `--host python`."),
+)
+
+_INPUTS = (
+    Code(
+        "RT201",
+        "structure",
+        "The arguments are nested in a way that no example was.",
+        "Call with the structure of an example, or build with another example.",
+    ),
+    Code("RT202", "kind or dtype", "An argument is of another kind or dtype than in the examples.", "Convert it."),
+    Code(
+        "RT203",
+        "extent",
+        "A tensor has another rank, or an extent outside of what was built.",
+        "Build with examples whose dims differ, so that they become dynamic.",
+    ),
+    Code(
+        "RT204",
+        "unseen constant",
+        "A Python value in the arguments is none of those that the examples have.",
+        "Build with an example that has it, or mark it `toolchain.Dynamic`.",
+    ),
+    Code(
+        "RT205",
+        "argument cannot be updated",
+        "The program changes an argument in place, and this one cannot be changed that way.",
+        "Pass a writable tensor or array of the same shape and dtype.",
+    ),
+    Code("RT206", "value does not convert", "An argument cannot be handed to the device.", "Pass a tensor or array."),
+)
+
+_DEVICE = (
+    Code(
+        "RT301",
+        "no target for this machine",
+        "None of the bundle's targets runs here: another kind of device, or a processor that lacks features.",
+        "Build for another target; `cpu:generic` runs everywhere.",
+    ),
+    Code("RT302", "no device", "The device cannot be opened.", "Check its driver, or load another target."),
+    Code(
+        "RT303",
+        "module rejected",
+        "IREE's runtime does not take a module; most often compiler and runtime are of different releases.",
+        "Install the runtime of the release that is named in the manifest.",
+    ),
+    Code("RT304", "execution failed", "A module or a host operation failed.", "See the message."),
+    Code("RT305", "used after fork", "A session was made before a fork.", "Load the bundle in the child process."),
+    Code("RT306", "session is closed", "The session was closed.", "Load the bundle again."),
+    Code(
+        "RT307",
+        "integer overflow",
+        "An integer of the host program left 64 bits; all hosts check this.",
+        "Keep integers within 64 bits.",
+    ),
+    Code("RT308", "out of fuel", "A forced run made more decisions than allowed.", "Raise the limit."),
+)
+
+_ALL = (*_MODEL, *_USAGE, *_LOWERING, *_ENVIRONMENT, *_VERIFICATION, *_BUNDLE, *_INPUTS, *_DEVICE)
+CODES = MappingProxyType({code.code: code for code in _ALL})
 
 
 def render_page() -> str:
@@ -108,11 +325,11 @@ def render_page() -> str:
         "",
         "Every error has a stable code. This page is made from the registry, `toolchain/diagnostics/codes.py`.",
     ]
-    for prefix, title, what in FAMILIES:
-        members = sorted((c for c in _ALL if c.code.startswith(prefix)), key=lambda c: c.code)
-        lines += ["", f"## {prefix}xx: {title}", "", what]
-        for code in members:
-            lines += ["", f"### {code.code}: {code.title}", "", code.meaning, "", f"*What to do:* {code.remedy}"]
+    for family in FAMILIES:
+        lines += ["", f"## {family.prefix}xx: {family.title}", "", family.raised]
+        for code in _ALL:
+            if code.code.startswith(family.prefix):
+                lines += ["", f"### {code.code}: {code.title}", "", code.meaning, "", f"*What to do:* {code.remedy}"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,128 @@
+"""The stages of a build, each checked or timed on its own; ``toolchain.api`` strings them together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import hostgen
+from runtime_py.format import Versions
+from toolchain.bundle import installed_versions
+from toolchain.bundle.replace import check_replaceable
+from toolchain.diagnostics import UsageError
+from toolchain.environment import version_number
+from toolchain.ir import Program
+from toolchain.ir.dot import to_dot
+from toolchain.ir.printer import print_program
+from toolchain.lowering.cache import Cache
+from toolchain.lowering.iree import find_compiler
+from toolchain.lowering.pool import Compilation, compile_subgraphs
+from toolchain.lowering.targets import Target, parse_target
+from toolchain.options import BuildOptions, Example
+
+HOSTS = ("python",)
+
+
+def check_build(
+    module: object, targets: Sequence[str], hosts: Sequence[str], out: Path, options: BuildOptions
+) -> tuple[Target, ...]:
+    """Everything that can be known to be wrong before the model is looked at; returns the targets.
+
+    Raises ``UsageError`` or ``ToolEnvironmentError``.
+    """
+    check_module(module)
+    _check_hosts(hosts)
+    machines = _parse_targets(targets)
+    _check_output(out)
+    find_compiler(options.iree_compile)
+    Cache(options.cache_dir)
+    return machines
+
+
+def check_module(module: object) -> None:
+    """Raises ``UsageError`` TC222 unless ``module`` can be called and is not in training mode."""
+    if not callable(module):
+        raise UsageError("TC222", f"a {type(module).__name__} cannot be called", "pass an nn.Module or a function")
+    if isinstance(module, torch.nn.Module) and module.training:
+        raise UsageError("TC222", "the module is in training mode", "call module.eval() first")
+
+
+def _check_hosts(hosts: Sequence[str]) -> None:
+    if isinstance(hosts, str) or not hosts or len(set(hosts)) < len(hosts) or not set(hosts) <= set(HOSTS):
+        raise UsageError(
+            "TC223", f"hosts must be distinct names out of {', '.join(HOSTS)}, not {hosts!r}", 'write hosts=("python",)'
+        )
+
+
+def _parse_targets(targets: Sequence[str]) -> tuple[Target, ...]:
+    hint = 'write targets=("cpu",)'
+    if isinstance(targets, str) or not targets:
+        raise UsageError("TC225", f"targets must be a non-empty list of names, not {targets!r}", hint)
+    machines = tuple(parse_target(name) for name in targets)
+    if len({machine.canonical for machine in machines}) < len(machines):
+        raise UsageError("TC225", f"two of the targets {', '.join(targets)} are the same", hint)
+    return machines
+
+
+def _check_output(out: Path) -> None:
+    """Raises ``UsageError`` TC224 unless ``out`` is free or a bundle, in a folder that can be written."""
+    check_replaceable(out)
+    folder = next(parent for parent in out.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError("TC224", f"{out} cannot be written: {folder} is no writable folder", "choose another path")
+
+
+def explore_program(module: Callable[..., Any], examples: Sequence[Example], options: BuildOptions) -> Program:
+    """The optimised program. Raises ``UnsupportedModelError`` with every problem."""
+    from toolchain.frontend import explore
+    from toolchain.passes import run_pipeline
+
+    _tell(options, "exploring")
+    program = explore(module, examples, options)
+    _tell(options, "optimising")
+    return run_pipeline(program)
+
+
+def compile_program(program: Program, machines: Sequence[Target], options: BuildOptions) -> Compilation:
+    def report(done: int, total: int, label: str) -> None:
+        if options.progress is not None:
+            options.progress("compiling", done, total)
+
+    return compile_subgraphs(
+        tuple(program.subgraphs.values()),
+        machines,
+        jobs=options.jobs,
+        cache_dir=options.cache_dir,
+        progress=report,
+        compiler=options.iree_compile,
+    )
+
+
+def emit_hosts(program: Program, hosts: Sequence[str]) -> Mapping[str, bytes]:
+    """Paths in the bundle to the texts of all host programs."""
+    return {
+        f"host/{host}/{path}": text.encode() for host in hosts for path, text in hostgen.generate(program, host).items()
+    }
+
+
+def versions_used(options: BuildOptions) -> Versions:
+    """For the manifest; of another iree-compile what it says about itself."""
+    if options.iree_compile is None:
+        return installed_versions()
+    return installed_versions(version_number(find_compiler(options.iree_compile).version))
+
+
+def debug_files(program: Program) -> Mapping[str, bytes]:
+    return {
+        "debug/cfg.txt": print_program(program, locations=True).encode(),
+        "debug/cfg.dot": to_dot(program).encode(),
+    }
+
+
+def _tell(options: BuildOptions, stage: str) -> None:
+    if options.progress is not None:
+        options.progress(stage, 0, 1)

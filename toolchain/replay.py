@@ -1,0 +1,118 @@
+"""Makes the calls that a bundle was recorded with, and compares what comes back. Needs no torch."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import runtime_py
+from runtime_py.integrity import open_bundle
+from runtime_py.recordings import Call, load_recording
+
+RTOL, ATOL = 1e-4, 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one call did.
+
+    result:    what it returned; None when it raised.
+    exception: (built-in type, text) of what it raised.
+    printed:   what it wrote to standard output.
+    matches:   whether this is what eager PyTorch did; None when nothing is recorded to compare with.
+    """
+
+    result: Any
+    exception: tuple[str, str] | None
+    printed: str
+    matches: bool | None = None
+
+
+def replay(path: Path, target: str | None = None) -> tuple[Outcome, ...]:
+    """Every recorded call of the bundle, in order. Raises ``runtime_py.SessionError``."""
+    opened = open_bundle(path)
+    outcomes = []
+    with runtime_py.load(path, target) as session:
+        for test in opened.manifest.tests:
+            session.reset()
+            for call in load_recording(opened, test):
+                outcome = observe(session, call.args, call.kwargs)
+                outcomes.append(dataclasses.replace(outcome, matches=_matches(outcome, call)))
+    return tuple(outcomes)
+
+
+def run_once(path: Path, arguments: Sequence[Any], target: str | None = None) -> Outcome:
+    """One call with positional ``arguments``. Raises ``runtime_py.SessionError``."""
+    with runtime_py.load(path, target) as session:
+        return observe(session, tuple(arguments), {})
+
+
+def observe(session: runtime_py.Session, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Outcome:
+    """Calls ``session``; an exception of the user's program is an outcome, one of the runtime is raised."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            result, exception = session(*args, **kwargs), None
+        except runtime_py.SessionError:
+            raise
+        except Exception as error:
+            result, exception = None, (type(error).__name__, str(error))
+    return Outcome(result, exception, printed.getvalue())
+
+
+def _matches(outcome: Outcome, call: Call) -> bool:
+    return (outcome.exception, outcome.printed) == (call.exception, call.printed) and same(outcome.result, call.result)
+
+
+def same(a: object, b: object) -> bool:
+    """Equal structure; floating-point numbers equal within tolerance (NaN equals NaN), everything else exactly."""
+    mine, other = list(leaves(a)), list(leaves(b))
+    return len(mine) == len(other) and all(map(_same_leaf, mine, other))
+
+
+def _same_leaf(a: tuple[str, object], b: tuple[str, object]) -> bool:
+    (where, x), (place, y) = a, b
+    if where != place or type(x) is not type(y):
+        return False
+    first, second = np.asarray(x), np.asarray(y)
+    if first.dtype != second.dtype or first.shape != second.shape:
+        return False
+    if first.dtype.kind in "fcV":
+        # Widened, so that half precision does not overflow while it is compared.
+        return np.allclose(_wide(first), _wide(second), RTOL, ATOL, equal_nan=True)
+    return bool(np.array_equal(first, second))
+
+
+def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+def leaves(value: object, where: str = "") -> Iterator[tuple[str, object]]:
+    """(place, leaf) for every leaf of a result; a place reads like Python: ``[0].logits``."""
+    children = _children(value)
+    if children is None:
+        yield where, value
+    else:
+        # An empty container is a leaf too, and the kind of a container matters.
+        yield f"{where}<{type(value).__name__}>", len(children)
+        for name, child in children:
+            yield from leaves(child, where + name)
+
+
+def _children(value: object) -> list[tuple[str, object]] | None:
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", child) for key, child in value.items()]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return [(f".{name}", child) for name, child in zip(value._fields, value, strict=True)]
+    if isinstance(value, (list, tuple)):
+        return [(f"[{i}]", child) for i, child in enumerate(value)]
+    if isinstance(value, (np.ndarray, np.generic)) or not hasattr(value, "__dict__"):
+        return None
+    return [(f".{name}", child) for name, child in vars(value).items()]
