@@ -54,7 +54,7 @@ def check_environment(cache_dir: Path | None = None, compiler: Path | None = Non
 
 def _python(implementation: str, version: tuple[int, ...]) -> Check:
     """The front end interprets the bytecode of one CPython version."""
-    found = f"{implementation} {platform.pythonversion_number()}"
+    found = f"{implementation} {platform.python_version()}"
     if (implementation, version) == ("cpython", (3, 11)):
         return Check("Python", True, found)
     return Check("Python", False, found, "TC421", "use CPython 3.11")
