@@ -65,6 +65,31 @@ _MODEL = (
         "A number that is only known at run time is used where a constant must stand.",
         "Compute it from constants, or use it as a size, an index or an operand of tensor operations.",
     ),
+    Code(
+        "TC122",
+        "run-time index into a long sequence",
+        "A Python sequence or dict with many elements is indexed by a number that is only known at run time; each "
+        "element would become a path of its own.",
+        "Stack the elements into a tensor and index that.",
+    ),
+    Code(
+        "TC123",
+        "text of a tensor",
+        "A whole tensor, or a container of values of run time, is printed or formatted.",
+        "Format single elements, by `item()` or `tolist()`.",
+    ),
+    Code(
+        "TC124",
+        "search in a list of unknown length",
+        "`in` on a list whose length is only known at run time.",
+        "Keep a tensor or a flag beside the list.",
+    ),
+    Code(
+        "TC125",
+        "nested tolist()",
+        "`tolist()` of a tensor with several dims of which the first is only known at run time.",
+        "Iterate over its rows.",
+    ),
     Code("TC131", "size expression", "A size is computed in a way that the host has no operation for.", _REPORT),
     Code("TC132", "unknown size", "PyTorch asks about a size that has no value at run time.", _REPORT),
     Code(
@@ -79,6 +104,12 @@ _MODEL = (
         "complex number",
         "A complex number is read out of a tensor; hosts have no complex numbers.",
         "Read the real and the imaginary part.",
+    ),
+    Code(
+        "TC136",
+        "shape depends on elements",
+        "The shape of an operation's result depends on elements of a tensor in a way that cannot be staged.",
+        "Replace it by operations whose shape is known, or by `nonzero()` and indexing.",
     ),
     Code(
         "TC140",
@@ -109,6 +140,36 @@ _MODEL = (
         "view changed",
         "A tensor is changed through a view whose effect on its base cannot be expressed.",
         "Write to the base tensor, or clone first.",
+    ),
+    Code(
+        "TC145",
+        "tensor attribute assigned",
+        "The program assigns to an attribute of a tensor, such as `data`.",
+        "Use `copy_()`, or make a new tensor.",
+    ),
+    Code(
+        "TC150",
+        "deep recursion",
+        "The depth of a recursion depends on data, or exceeds the limit.",
+        "Use a loop with an explicit stack.",
+    ),
+    Code(
+        "TC151",
+        "Python feature",
+        "The program uses a feature of Python that the front end does not interpret, such as async code.",
+        "Write it with plain statements.",
+    ),
+    Code(
+        "TC152",
+        "unpacking into a call",
+        "Something that the front end cannot see into is unpacked into the arguments of a call.",
+        "Make it a list first.",
+    ),
+    Code(
+        "TC153",
+        "endless iterator",
+        "An iterator of native code has too many elements to be unrolled.",
+        "Iterate over a range, or use `while`.",
     ),
 )
 
