@@ -1,0 +1,345 @@
+"""Calls: which functions are interpreted, which run natively, and which mean something else for staged values."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sysconfig
+from pathlib import Path
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from toolchain.frontend.machine import builtin_calls, operations, polyfills
+from toolchain.frontend.machine.code import code_info
+from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
+from toolchain.frontend.machine.lists import HostLists, ListMethod
+from toolchain.frontend.machine.tensors import TensorFactory
+from toolchain.frontend.signals import Unsupported
+from toolchain.frontend.staged import HostList, Staged
+
+if TYPE_CHECKING:
+    from toolchain.frontend.machine.interpreter import Machine
+
+PUSHED = object()
+"""The call pushed a frame; its result is delivered when that returns."""
+
+_TORCH = str(Path(torch.__file__).parent)
+_STDLIB = sysconfig.get_paths()["stdlib"]
+_HERE = str(Path(__file__).parent)
+_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py")
+_NATIVE_ROOTS = (_TORCH, f"{_STDLIB}/", str(Path(torch.__file__).parent.parent / "numpy"), str(Path(_HERE).parent), "<frozen")
+_CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+
+@functools.lru_cache(maxsize=None)
+def _interpreted_file(filename: str) -> bool:
+    if filename in _INTERPRETED_FILES:
+        return True
+    site = f"{_STDLIB}/site-packages/"
+    if filename.startswith(site) and not filename.startswith(_TORCH) and "/numpy/" not in filename:
+        return True
+    return not filename.startswith(_NATIVE_ROOTS)
+
+
+def is_interpretable(function: Any) -> bool:
+    """Whether the machine runs the bytecode of ``function`` itself."""
+    if not isinstance(function, FunctionType):
+        return False
+    code = function.__code__
+    if function is torch.nn.Module._call_impl:
+        return True
+    return _interpreted_file(code.co_filename) and not code.co_flags & (_CO_COROUTINE | _CO_ASYNC_GENERATOR)
+
+
+class GeneratorMethod:
+    """A bound method of an interpreted generator."""
+
+    __slots__ = ("generator", "name")
+
+    def __init__(self, generator: VMGenerator, name: str) -> None:
+        self.generator = generator
+        self.name = name
+
+
+class Calls:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self.polyfills: Any = polyfills
+        self.lists = HostLists(machine)
+        self.tensors = TensorFactory(machine)
+        self._handlers: dict[Any, Any] = builtin_calls.handlers()
+
+    # ---- dispatch
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode = PUSH) -> Any:
+        """Calls; returns the result, or PUSHED."""
+        while True:
+            handler = self._handler(function)
+            if handler is not None:
+                return handler(self._machine, args, kwargs, mode)
+            if isinstance(function, MethodType):
+                function, args = function.__func__, (function.__self__, *args)
+            elif isinstance(function, functools.partial):
+                function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+            elif is_interpretable(function):
+                return self.enter(function, args, kwargs, mode)
+            elif isinstance(function, functools._lru_cache_wrapper):
+                return self._cached(function, args, kwargs, mode)
+            elif isinstance(function, ListMethod):
+                return self.lists.call(function, args, kwargs)
+            elif isinstance(function, GeneratorMethod):
+                return self._call_generator_method(function, args, mode)
+            elif isinstance(function, torch.nn.Module):
+                function, args = self._module_call(function, args)
+            elif isinstance(function, type):
+                return self._construct(function, args, kwargs, mode)
+            elif isinstance(function, (BuiltinMethodType,)) or not hasattr(type(function), "__call__"):
+                return self.native(function, args, kwargs)
+            else:
+                inner = type(function).__call__
+                if not is_interpretable(inner):
+                    return self.native(function, args, kwargs)
+                function, args = inner, (function, *args)
+
+    def _handler(self, function: Any) -> Any:
+        try:
+            handler = self._handlers.get(function)
+        except (TypeError, Unsupported):  # unhashable
+            return None
+        if handler is None and isinstance(function, BuiltinMethodType):
+            owner = function.__self__
+            if isinstance(owner, torch.Tensor):
+                method = builtin_calls.TENSOR_METHODS.get(function.__name__)
+                return None if method is None else functools.partial(method, owner)
+            if isinstance(owner, (list, tuple, dict, str)) and not isinstance(owner, torch.Size):
+                method = builtin_calls.CONTAINER_METHODS.get((_container(owner), function.__name__))
+                return None if method is None else functools.partial(method, owner)
+        if handler is None and isinstance(function, MethodType) and isinstance(function.__self__, torch.Tensor):
+            method = builtin_calls.TENSOR_METHODS.get(function.__name__)
+            return None if method is None else functools.partial(method, function.__self__)
+        return handler
+
+    def enter(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
+        """Pushes a frame for an interpretable function."""
+        info = code_info(function.__code__)
+        values = bind(function, args, kwargs)
+        values += [NULL] * (info.locals_count - len(values))
+        self._machine.push_frame(Frame(info, function, values, mode))
+        return PUSHED
+
+    def _cached(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
+        """``functools.lru_cache``: the cache is emptied for the model's calls; a pure function cannot tell."""
+        return self.call(function.__wrapped__, args, kwargs, mode)
+
+    def _module_call(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        kind = type(module)
+        if kind.__call__ is not torch.nn.Module.__call__:
+            return kind.__call__, (module, *args)
+        if _has_hooks(module):
+            return torch.nn.Module._call_impl, (module, *args)
+        return module.forward, args
+
+    def _construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
+        plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__
+        if plain and is_interpretable(cls.__init__):
+            instance = object.__new__(cls)
+            return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
+        if issubclass(cls, BaseException) and is_interpretable(cls.__init__):
+            instance = cls.__new__(cls, *args, **kwargs)
+            return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
+        if cls.__init__ is object.__init__ and is_interpretable(cls.__new__):
+            return self.call(cls.__new__, (cls, *args), kwargs, mode)
+        if issubclass(cls, (tuple, BaseException)) or cls.__module__ in ("types", "collections"):
+            return cls(*args, **kwargs)
+        return self.native(cls, args, kwargs)
+
+    def special_method(self, owner: Any, name: str) -> Any:
+        """The interpretable implementation of a special method in a user's class, or None."""
+        kind = type(owner)
+        if kind.__module__ == "builtins" or isinstance(owner, (torch.Tensor, HostList, Staged)):
+            return None
+        method = getattr(kind, name, None)
+        if isinstance(owner, torch.nn.Module) and getattr(method, "__module__", "").startswith("torch."):
+            return None
+        return method if is_interpretable(method) else None
+
+    # ---- native code
+
+    def native(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs ``function`` as it is. Decisions inside it are found by running the block again."""
+        machine = self._machine
+        frame = machine.frames[-1]
+        depth = machine.recorder.state.depth
+        builtin_calls.refuse_if_not_deterministic(function)
+        if is_torch(function):
+            lists = [a for a in args if isinstance(a, HostList)]
+            if lists:
+                machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
+            result = function(*operations.unbox(args), **operations.unbox(kwargs))
+            result = operations.box(machine.recorder, result)
+        else:
+            staged = [a for a in (*args, *kwargs.values()) if operations.has_staged(a)]
+            if staged and not _moves_references(function):
+                _refuse_native(machine, function, staged)
+            if not _moves_references(function) and any(isinstance(a, torch.Tensor) for a in args) and _is_foreign(function):
+                _refuse_native(machine, function, args)
+            result = operations.box(machine.recorder, function(*args, **kwargs))
+        if machine.recorder.state.depth != depth:
+            frame.open |= {frame.pc}
+        return result
+
+    # ---- generators
+
+    def generator_method(self, generator: VMGenerator, name: str) -> GeneratorMethod:
+        if name not in ("send", "close", "throw", "__next__"):
+            raise AttributeError(f"'generator' object has no attribute '{name}'")
+        return GeneratorMethod(generator, name)
+
+    def _call_generator_method(self, method: GeneratorMethod, args: tuple[Any, ...], mode: ReturnMode) -> Any:
+        generator = method.generator
+        if method.name in ("send", "__next__"):
+            value = args[0] if method.name == "send" else None
+            self._machine.resume(generator, value, ("next", False, None))
+            return PUSHED
+        if method.name == "throw":
+            exception = args[0]() if isinstance(args[0], type) else args[0]
+            self._machine.throw(generator, exception, ("next", False, None))
+            return PUSHED
+        return self._close(generator)
+
+    def _close(self, generator: VMGenerator) -> None:
+        if generator.running:
+            raise ValueError("generator already executing")
+        frame = generator.frame
+        if frame is not None and frame.info.handler_at(frame.current) is not None:
+            raise Unsupported("TC154", "closing a generator that is inside a try or with statement")
+        generator.frame = None
+
+
+def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Parameters to local variables, as CPython does it."""
+    code = function.__code__
+    names = code.co_varnames
+    count, kwonly = code.co_argcount, code.co_kwonlyargcount
+    has_varargs, has_varkw = bool(code.co_flags & 4), bool(code.co_flags & 8)
+    values: list[Any] = [NULL] * (count + kwonly)
+    name = function.__qualname__
+    if len(args) > count and not has_varargs:
+        raise TypeError(f"{name}() takes {count} positional argument{'s' if count != 1 else ''} but {len(args)} were given")
+    values[: min(len(args), count)] = args[:count]
+    extra: dict[str, Any] = {}
+    for key, value in kwargs.items():
+        position = names.index(key) if key in names[code.co_posonlyargcount : count + kwonly] else -1
+        if position < 0:
+            if not has_varkw:
+                raise TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+            extra[key] = value
+        elif values[position] is not NULL:
+            raise TypeError(f"{name}() got multiple values for argument '{key}'")
+        else:
+            values[position] = value
+    _fill_defaults(function, values, count)
+    if has_varargs:
+        values.append(tuple(args[count:]))
+    if has_varkw:
+        values.append(extra)
+    return values
+
+
+def _fill_defaults(function: FunctionType, values: list[Any], count: int) -> None:
+    names = function.__code__.co_varnames
+    defaults = function.__defaults__ or ()
+    for position in range(count - len(defaults), count):
+        if values[position] is NULL:
+            values[position] = defaults[position - count + len(defaults)]
+    for position in range(count, len(values)):
+        if values[position] is NULL and names[position] in (function.__kwdefaults__ or {}):
+            values[position] = (function.__kwdefaults__ or {})[names[position]]
+    missing = [names[p] for p, v in enumerate(values) if v is NULL]
+    if missing:
+        kind = "positional" if values.index(NULL) < count else "keyword-only"
+        listed = " and ".join(f"'{n}'" for n in missing)
+        raise TypeError(
+            f"{function.__qualname__}() missing {len(missing)} required {kind} argument{'s' if len(missing) > 1 else ''}: {listed}"
+        )
+
+
+def _object_mode(mode: ReturnMode, instance: Any) -> ReturnMode:
+    if mode[0] == "push":
+        return ("object", instance)
+    raise Unsupported("TC155", f"constructing a {type(instance).__name__} in this place")
+
+
+def _has_hooks(module: torch.nn.Module) -> bool:
+    from torch.nn.modules import module as nn_module
+
+    own = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks)
+    everywhere = (nn_module._global_forward_hooks, nn_module._global_forward_pre_hooks)
+    return any(own) or any(everywhere)
+
+
+def name_of(function: Any) -> str:
+    return getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+
+
+def is_torch(function: Any) -> bool:
+    """Whether ``function`` belongs to PyTorch and takes raw symbolic numbers."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, (torch.Tensor, torch.nn.Module)) or (isinstance(owner, type) and issubclass(owner, torch.Tensor)):
+        return True
+    if isinstance(owner, ModuleType):
+        return owner.__name__.split(".")[0] == "torch"
+    if isinstance(owner, torch.Generator):
+        return True
+    module = getattr(function, "__module__", None) or type(function).__module__ or ""
+    objclass = getattr(function, "__objclass__", None)
+    if isinstance(objclass, type) and objclass.__module__.split(".")[0] == "torch":
+        return True
+    return module.split(".")[0] in ("torch", "_torch") or type(function).__module__.startswith("torch")
+
+
+def _is_foreign(function: Any) -> bool:
+    """Native code of a third party that could read the elements of a tensor."""
+    module = getattr(function, "__module__", None) or type(function).__module__ or ""
+    return module.split(".")[0] not in ("builtins", "operator", "_operator", "collections", "itertools", "functools", "copy", "typing")
+
+
+_MOVERS = frozenset(
+    (
+        "append extend insert pop popleft appendleft clear copy reverse get setdefault update items values keys __setitem__ "
+        "add discard __init__ __new__ __setattr__ setattr __iter__ popitem rotate"
+    ).split()
+)
+
+
+def _moves_references(function: Any) -> bool:
+    """Native functions that store and hand out their arguments without looking at them."""
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    is_container = isinstance(owner, (list, dict, set, tuple)) or type(owner).__module__ == "collections"
+    if is_container and name in _MOVERS:
+        return True
+    return function in (setattr, getattr, tuple.__new__, object.__setattr__, itertools.chain) or (
+        isinstance(function, type) and issubclass(function, (BaseException, tuple))
+    )
+
+
+def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
+    lists = [v for v in values if isinstance(v, HostList) and v.origins]
+    if lists:
+        machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
+    module = getattr(function, "__module__", None) or type(function).__module__ or ""
+    what = f"{module}.{name_of(function)}" if module and module != "builtins" else name_of(function)
+    if module.split(".")[0] == "numpy":
+        raise Unsupported("TC161", f"the NumPy function {what} on tensor data", "use the PyTorch function of the same meaning")
+    raise Unsupported(
+        "TC160",
+        f"{what} is native code that is called with values that are only known at run time",
+        "use PyTorch operations, or register the function with toolchain.host_call",
+    )
+
+
+def _container(owner: Any) -> str:
+    return "list" if isinstance(owner, list) else "dict" if isinstance(owner, dict) else "str" if isinstance(owner, str) else "tuple"

@@ -1,0 +1,578 @@
+"""What single instructions do to values that are tensors, staged scalars or host lists."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from toolchain.frontend import torch_adapter
+from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
+from toolchain.frontend.signals import KeepIdentity, Unsupported
+from toolchain.frontend.staged import (
+    HostList,
+    Staged,
+    StagedBool,
+    StagedFloat,
+    StagedInt,
+    StagedNumber,
+    StagedStr,
+    concat,
+    context,
+    context_length,
+    minimum,
+    negate,
+    operand_of,
+    scalar_type,
+    symbol,
+    to_bool,
+    union_origins,
+    wrap,
+)
+from toolchain.ir import BOOL, INT, STR
+
+if TYPE_CHECKING:
+    from toolchain.frontend.machine.interpreter import Machine
+    from toolchain.frontend.recorder import Recorder
+
+FAKE_ERRORS = torch_adapter.FAKE_TENSOR_ERRORS
+
+
+def unsupported_operation(exception: BaseException) -> Unsupported:
+    text = str(exception).splitlines()[0] if str(exception) else type(exception).__name__
+    return Unsupported(
+        "TC136",
+        f"this operation's result depends on tensor elements in a way that cannot be staged ({type(exception).__name__}: {text[:120]})",
+        "replace it by operations with a shape that is known, or by nonzero() and indexing",
+    )
+
+
+class StagedSize(tuple):  # type: ignore[type-arg]
+    """``tensor.shape`` with extents that are only known at run time."""
+
+    __slots__ = ()
+
+    def numel(self) -> Any:
+        n: Any = 1
+        for extent in self:
+            n = n * extent
+        return n
+
+
+# ---- the border between the program and PyTorch
+
+
+def box(recorder: Recorder, value: Any) -> Any:
+    """Raw symbolic numbers in the result of a native call become staged values."""
+    if torch_adapter.is_symbolic(value):
+        return recorder.box(value)
+    kind = type(value)
+    if kind is torch.Size:
+        if any(torch_adapter.is_symbolic(x) for x in value):
+            return StagedSize(box(recorder, x) for x in value)
+        return value
+    if kind is tuple or kind is list:
+        if any(torch_adapter.is_symbolic(x) or type(x) in (tuple, list, torch.Size) for x in value):
+            return kind(box(recorder, x) for x in value)
+    return value
+
+
+def unbox(value: Any) -> Any:
+    """Staged values in the arguments of a PyTorch function become raw symbolic numbers."""
+    if isinstance(value, Staged):
+        return symbol(value)
+    kind = type(value)
+    if kind is StagedSize:
+        return tuple(unbox(x) for x in value)
+    if kind is slice:
+        return slice(unbox(value.start), unbox(value.stop), unbox(value.step))
+    if kind in (tuple, list):
+        return kind(unbox(x) for x in value)
+    if kind is dict:
+        return {k: unbox(v) for k, v in value.items()}
+    return value
+
+
+def has_staged(value: Any, depth: int = 3) -> bool:
+    if isinstance(value, (Staged, HostList, VMGenerator, IndexIter, StagedRange)):
+        return True
+    if depth and isinstance(value, (tuple, list, set, frozenset)):
+        return any(has_staged(x, depth - 1) for x in value)
+    if depth and isinstance(value, dict):
+        return any(has_staged(x, depth - 1) for x in value.values())
+    if isinstance(value, slice):
+        return any(has_staged(x) for x in (value.start, value.stop, value.step))
+    return False
+
+
+def needs_machine(iterable: Any) -> bool:
+    """Whether iterating runs interpreted code or decisions."""
+    if isinstance(iterable, IndexIter):
+        return not isinstance(iterable.length(), int)
+    return isinstance(iterable, (VMGenerator, StagedRange)) or (
+        isinstance(iterable, torch.Tensor) and iterable.dim() > 0 and not isinstance(iterable.shape[0], int)
+    )
+
+
+def decide(m: Machine, condition: Any) -> bool:
+    """Decides inside an instruction that is not a jump (found again by running the block again)."""
+    frame = m.frames[-1]
+    if isinstance(condition, StagedBool) and m.recorder.peek(condition) is None:
+        frame.open |= {frame.current + 1}
+    return bool(condition)
+
+
+# ---- truth, comparison, identity
+
+
+def truth(recorder: Recorder, value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return recorder.truth(value)
+    if isinstance(value, StagedNumber):
+        return to_bool(value)
+    if isinstance(value, HostList):
+        return context_length(value) > 0
+    if isinstance(value, StagedStr):
+        raise Unsupported("TC120", "the truth of a string that is only known at run time cannot be staged")
+    if isinstance(value, StagedRange):
+        return to_bool(value.length)
+    return bool(value)
+
+
+def not_(value: Any) -> Any:
+    return negate(value) if isinstance(value, StagedBool) else not value
+
+
+def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
+    if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
+        return box(m.recorder, function(as_tensor_operand(m, left), as_tensor_operand(m, right)))
+    if isinstance(left, HostList) or isinstance(right, HostList):
+        return m.calls.lists.binary(function, left, right)
+    if isinstance(left, str) and function.__name__ == "mod" and has_staged(right):
+        return percent_format(m, left, right)
+    return function(left, right)
+
+
+def as_tensor_operand(m: Machine, value: Any) -> Any:
+    """An operand of an operator whose other operand is a tensor."""
+    if isinstance(value, (StagedFloat, StagedBool)):
+        return m.calls.tensors.from_scalar(value)
+    return unbox(value)
+
+
+def is_(m: Machine, left: Any, right: Any) -> Any:
+    for a, b in ((left, right), (right, left)):
+        if isinstance(a, StagedBool) and isinstance(b, bool):
+            return a if b else negate(a)
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor) and left is not right:
+        for tensor in (left, right):
+            conflict = m.recorder.state.conflicts.get(m.recorder.view_of(tensor).storage)
+            if conflict:
+                raise KeepIdentity(conflict)
+    if isinstance(left, StagedNumber) and isinstance(right, (int, float, StagedNumber)):
+        raise Unsupported("TC120", "the identity of a number that is only known at run time", "compare with == instead of is")
+    return left is right
+
+
+def contains(m: Machine, container: Any, item: Any) -> Any:
+    if isinstance(container, HostList):
+        return m.calls.lists.contains(container, item)
+    if isinstance(container, (tuple, list, set, frozenset)) and (isinstance(item, StagedNumber) or has_staged(container, 1)):
+        found: Any = False
+        for element in container:
+            if isinstance(element, torch.Tensor):
+                raise Unsupported("TC120", "looking for a number among tensors cannot be staged")
+            found = found | to_bool(element == item)
+        return found
+    if isinstance(container, (dict, range)) and isinstance(item, StagedNumber):
+        if isinstance(container, range):
+            inside = (item >= container.start) & (item < container.stop) if container.step == 1 else None
+            if inside is None:
+                return contains(m, tuple(container), item)
+            return inside
+        return contains(m, tuple(k for k in container if isinstance(k, (int, float))), item)
+    return item in container
+
+
+# ---- names and attributes
+
+
+def load_global(function: Any, name: str) -> Any:
+    space = function.__globals__
+    if name in space:
+        return space[name]
+    fallback = space.get("__builtins__", builtins)
+    fallback = fallback if isinstance(fallback, dict) else vars(fallback)
+    if name in fallback:
+        return fallback[name]
+    raise NameError(f"name '{name}' is not defined")
+
+
+def property_getter(owner: Any, name: str) -> Any:
+    """The interpretable getter of a property of a user's class."""
+    from toolchain.frontend.machine.calls import is_interpretable
+
+    attribute = getattr(type(owner), name, None) if not isinstance(owner, (type, torch.Tensor)) else None
+    if isinstance(attribute, property) and attribute.fget is not None and is_interpretable(attribute.fget):
+        return attribute.fget
+    return None
+
+
+def load_attr(m: Machine, owner: Any, name: str) -> Any:
+    if isinstance(owner, (HostList, VMGenerator)):
+        return m.calls.lists.method(owner, name) if isinstance(owner, HostList) else m.calls.generator_method(owner, name)
+    if isinstance(owner, StagedNumber) and name in ("real", "imag", "numerator"):
+        return owner
+    if isinstance(owner, torch.Tensor) and name == "data":
+        return owner.detach()
+    return box(m.recorder, getattr(owner, name))
+
+
+def store_attr(owner: Any, name: str, value: Any) -> None:
+    if isinstance(owner, torch.Tensor) and name in ("data", "grad", "requires_grad"):
+        raise Unsupported("TC145", f"assigning to Tensor.{name}", "use copy_() or make a new tensor")
+    setattr(owner, name, value)
+
+
+def context_methods(manager: Any) -> tuple[Any, Any]:
+    kind = type(manager)
+    if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+        raise TypeError(f"'{kind.__name__}' object does not support the context manager protocol")
+    return kind.__enter__.__get__(manager, kind), kind.__exit__.__get__(manager, kind)
+
+
+# ---- items
+
+
+def get_item(m: Machine, container: Any, key: Any) -> Any:
+    if isinstance(container, HostList):
+        return m.calls.lists.get(container, key)
+    if isinstance(container, torch.Tensor):
+        return box(m.recorder, container[tensor_key(m, container, key)])
+    if isinstance(container, torch.nn.Module) and isinstance(key, StagedInt):
+        return container[constant_index(m, key, len(container))]  # type: ignore[index,arg-type]
+    if isinstance(container, (tuple, list, str, range, bytes)):
+        return container[sequence_key(m, key, len(container))]
+    if isinstance(container, dict) and isinstance(key, StagedNumber):
+        return container[choose(m, key, [k for k in container if isinstance(k, int)], KeyError)]
+    if isinstance(container, torch.nn.Module) and isinstance(key, slice):
+        return container[sequence_key(m, key, len(container))]  # type: ignore[index,arg-type]
+    return box(m.recorder, container[key])
+
+
+def set_item(m: Machine, container: Any, key: Any, value: Any) -> None:
+    if isinstance(container, HostList):
+        m.calls.lists.set(container, key, value)
+    elif isinstance(container, torch.Tensor):
+        staged = isinstance(value, StagedNumber)
+        container[tensor_key(m, container, key)] = m.calls.tensors.from_scalar(value, container.dtype) if staged else unbox(value)
+    elif isinstance(container, list):
+        container[sequence_key(m, key, len(container))] = value
+    else:
+        container[key] = value
+
+
+def sequence_key(m: Machine, key: Any, length: int) -> Any:
+    if isinstance(key, StagedNumber):
+        return constant_index(m, key, length)
+    if isinstance(key, slice) and has_staged(key):
+        parts = [p if not isinstance(p, StagedInt) else bound_constant(m, p, length) for p in (key.start, key.stop, key.step)]
+        return slice(*parts)
+    if isinstance(key, torch.Tensor):
+        return constant_index(m, m.recorder.read(key), length)
+    return key
+
+
+def constant_index(m: Machine, key: Any, length: int) -> int:
+    """A constant for an index into a Python sequence: one path for each element."""
+    if isinstance(key, int):
+        return key
+    return choose(m, key, [*range(length), *range(-1, -length - 1, -1)], IndexError)
+
+
+def bound_constant(m: Machine, key: StagedInt, length: int) -> int:
+    """A constant for a slice bound."""
+    if key.origins and not key.is_data:
+        m.recorder.need_constant(key.origins, "a slice bound of a Python sequence")
+    for candidate in range(length):
+        if decide(m, key == candidate):
+            return candidate
+    if decide(m, key >= length):
+        return length
+    for candidate in range(-1, -length, -1):
+        if decide(m, key == candidate):
+            return candidate
+    return -length
+
+
+def choose(m: Machine, key: Any, candidates: list[int], missing: type[Exception]) -> int:
+    known = m.recorder.state.facts.constant(torch_adapter.expression_of(key.sym)) if isinstance(key, StagedInt) else None
+    if known is not None:
+        return known
+    if key.origins and not key.is_data:
+        m.recorder.need_constant(key.origins, "an index of a Python sequence")
+    if len(candidates) > 512:
+        raise Unsupported("TC122", f"a run-time index into a Python sequence of {len(candidates)} elements", "stack it into a tensor")
+    for candidate in candidates:
+        if decide(m, key == candidate):
+            return candidate
+    raise missing("list index out of range" if missing is IndexError else "key")
+
+
+def tensor_key(m: Machine, tensor: torch.Tensor, key: Any) -> Any:
+    """An index of a tensor with staged parts checked against the extents, and normalised."""
+    if isinstance(key, HostList):
+        return m.calls.tensors.from_list(key)
+    if not has_staged(key):
+        return key
+    keys = key if isinstance(key, tuple) else (key,)
+    out, dim = [], 0
+    consumed = sum(1 for k in keys if k is not None and k is not Ellipsis)
+    for part in keys:
+        if part is Ellipsis:
+            dim = tensor.dim() - (consumed - dim)
+            out.append(part)
+        elif part is None:
+            out.append(part)
+        else:
+            extent = box(m.recorder, tensor.shape[dim]) if dim < tensor.dim() else 0
+            out.append(_key_part(m, part, extent))
+            dim += part.dim() if isinstance(part, torch.Tensor) and part.dtype == torch.bool else 1
+    return tuple(out) if isinstance(key, tuple) else out[0]
+
+
+def _key_part(m: Machine, part: Any, extent: Any) -> Any:
+    if isinstance(part, StagedInt):
+        text = "index out of bounds for dimension"
+        m.recorder.require_staged_value((part >= -extent) & (part < extent), IndexError, text)
+        below = part < 0
+        known = m.recorder.peek(below) if isinstance(below, StagedBool) else below
+        if known is None:
+            return symbol(select(below, part + extent, part))
+        return symbol(part + extent if known else part)
+    if isinstance(part, slice) and has_staged(part):
+        start = None if part.start is None else symbol(clamp_bound(m, part.start, extent))
+        stop = None if part.stop is None else symbol(clamp_bound(m, part.stop, extent))
+        if start is not None and stop is not None:
+            stop = symbol(minimum("max", clamp_bound(m, part.stop, extent), clamp_bound(m, part.start, extent)))
+        return slice(start, stop, unbox(part.step))
+    if isinstance(part, (list, tuple)) and has_staged(part):
+        return m.calls.tensors.from_nested(part, None)
+    return unbox(part)
+
+
+def clamp_bound(m: Machine, bound: Any, extent: Any) -> Any:
+    """A slice bound counted from the front and clamped to the extent, as Python does."""
+    if not isinstance(bound, StagedInt) and not isinstance(extent, StagedInt):
+        return min(max(bound + extent if bound < 0 else bound, 0), extent)
+    negative = bound < 0
+    known = m.recorder.peek(negative) if isinstance(negative, StagedBool) else negative
+    if known is None:
+        bound = select(negative, bound + extent, bound)
+    elif known:
+        bound = bound + extent
+    fits = bound <= extent
+    if not (fits if isinstance(fits, bool) else m.recorder.peek(fits)):
+        bound = _clamp("min", bound, extent)
+    positive = bound >= 0
+    if not (positive if isinstance(positive, bool) else m.recorder.peek(positive)):
+        bound = _clamp("max", bound, 0)
+    return bound
+
+
+def _clamp(opcode: str, left: Any, right: Any) -> Any:
+    result = minimum(opcode, left, right)
+    return result
+
+
+def select(condition: StagedBool, yes: Any, no: Any) -> Any:
+    kind = scalar_type(yes)
+    operand = context().host("select", (condition.operand, operand_of(yes), operand_of(no)), kind)
+    staged = [v for v in (condition, yes, no) if isinstance(v, Staged)]
+    return wrap(operand, kind, any(v.is_data for v in staged), union_origins(*staged))
+
+
+# ---- iteration
+
+
+def get_iter(m: Machine, iterable: Any) -> Any:
+    if isinstance(iterable, (VMGenerator, IndexIter)):
+        return iterable
+    if isinstance(iterable, (tuple, list, range, str, bytes, StagedRange, HostList)):
+        return IndexIter(iterable)
+    if isinstance(iterable, torch.Tensor):
+        if iterable.dim() == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return IndexIter(iterable.unbind(0) if isinstance(iterable.shape[0], int) else iterable)
+    if isinstance(iterable, (Staged,)):
+        raise TypeError(f"'{type(iterable).type}' object is not iterable")
+    iterator = iter(iterable)
+    items = tuple(itertools.islice(iterator, 100_001))
+    if len(items) > 100_000:
+        raise Unsupported("TC153", "an iterator of native code that does not end after 100,000 elements")
+    return IndexIter(items)
+
+
+def has_next(iterator: IndexIter) -> Any:
+    return iterator.index < iterator.length()
+
+
+def take_next(m: Machine, iterator: IndexIter) -> Any:
+    source, index = iterator.source, iterator.index
+    if isinstance(source, StagedRange):
+        value = source.start + index * source.step
+    elif isinstance(source, range):
+        value = source.start + index * source.step if isinstance(index, StagedInt) else source[index]
+    elif isinstance(source, torch.Tensor):
+        value = source[symbol(index)]
+    elif isinstance(source, HostList):
+        value = m.calls.lists.get(source, index)
+    else:
+        value = source[sequence_key(m, index, len(source))]
+    iterator.index = index + 1
+    return value
+
+
+def iterate_static(m: Machine, items: Any) -> Any:
+    """The elements of something that is iterable without decisions."""
+    if isinstance(items, HostList):
+        return [m.calls.lists.get(items, i) for i in range(len(items))]
+    if isinstance(items, IndexIter):
+        out = []
+        while has_next(items):
+            out.append(take_next(m, items))
+        return out
+    if isinstance(items, torch.Tensor):
+        return items.unbind(0)
+    return list(items)
+
+
+def unpack(m: Machine, items: Any, count: int) -> list[Any]:
+    if isinstance(items, HostList):
+        length = context_length(items)
+        if not decide(m, length == count):
+            raise ValueError(f"not enough values to unpack (expected {count})")
+        return [m.calls.lists.get(items, i) for i in range(count)]
+    values = list(iterate_static(m, items))
+    if len(values) > count:
+        raise ValueError(f"too many values to unpack (expected {count})")
+    if len(values) < count:
+        raise ValueError(f"not enough values to unpack (expected {count}, got {len(values)})")
+    return values
+
+
+def list_append(m: Machine, items: Any, value: Any) -> None:
+    if isinstance(items, HostList):
+        m.calls.lists.append(items, value)
+    else:
+        items.append(value)
+
+
+def list_extend(m: Machine, items: Any, more: Any) -> None:
+    if isinstance(items, HostList) or isinstance(more, HostList):
+        m.calls.lists.extend(items, more)
+    else:
+        items.extend(iterate_static(m, more))
+
+
+def pop_many(stack: list[Any], count: int) -> list[Any]:
+    if not count:
+        return []
+    values = stack[-count:]
+    del stack[-count:]
+    return values
+
+
+# ---- strings
+
+
+def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        if value.dim() or isinstance(value.numel(), torch.SymInt):
+            folded = m.recorder.fold(m.recorder.value_of(value), value)
+            if folded is None:
+                raise Unsupported("TC123", "printing or formatting a whole tensor", "format its elements (item() or tolist()) instead")
+            value = folded
+        elif conversion or not spec:
+            value = tensor_text(m, value)
+        else:
+            value = m.recorder.read(value)
+    if isinstance(value, StagedStr) and not spec and conversion in ("", "s"):
+        return value
+    if isinstance(value, Staged):
+        parts = ((0, conversion, spec),)
+        operand = context().host("format", (value.operand,), STR, (parts,))
+        return wrap(operand, STR, value.is_data, value.origins)
+    if has_staged(value):
+        return format_container(m, value, conversion, spec)
+    plain = {"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value
+    return format(plain, spec)
+
+
+def tensor_text(m: Machine, value: torch.Tensor) -> Any:
+    """``str(tensor)`` of a 0-d tensor."""
+    folded = m.recorder.fold(m.recorder.value_of(value), value)
+    if folded is not None:
+        return str(folded)
+    if value.is_floating_point():
+        raise Unsupported("TC123", "formatting a float tensor", "format tensor.item() instead")
+    return join_strings(["tensor(", format_value(m, m.recorder.read(value), "", ""), ")"])
+
+
+def format_container(m: Machine, value: Any, conversion: str, spec: str) -> Any:
+    """``str()`` of a list, tuple or dict with staged elements."""
+    if spec or not isinstance(value, (tuple, list, dict, HostList)):
+        raise Unsupported("TC123", f"formatting a {type(value).__name__} with values that are only known at run time")
+    if isinstance(value, HostList):
+        operand = context().host("repr", (value.operand,), STR)
+        return wrap(operand, STR, True, value.origins)
+    if isinstance(value, dict):
+        pairs = [join_strings([format_value(m, k, "r", ""), ": ", format_value(m, v, "r", "")]) for k, v in value.items()]
+        return join_strings(["{", *_separated(pairs), "}"])
+    items = [format_value(m, v, "r", "") for v in value]
+    if isinstance(value, list):
+        return join_strings(["[", *_separated(items), "]"])
+    return join_strings(["(", *_separated(items), ",)" if len(items) == 1 else ")"])
+
+
+def _separated(parts: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for n, part in enumerate(parts):
+        out.extend((", ", part) if n else (part,))
+    return out
+
+
+def join_strings(parts: list[Any]) -> Any:
+    if any(isinstance(p, StagedStr) for p in parts):
+        return concat(*parts)
+    return "".join(parts)
+
+
+def percent_format(m: Machine, text: str, values: Any) -> Any:
+    import re
+
+    row = list(values) if isinstance(values, tuple) else [values]
+    out: list[Any] = []
+    at = 0
+    for match in re.finditer(r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diouxXeEfFgGsr%])", text):
+        out.append(text[at : match.start()])
+        at = match.end()
+        if match["kind"] == "%":
+            out.append("%")
+            continue
+        value = row.pop(0)
+        if match["kind"] in "sr" and not (match["flags"] or match["width"]):
+            out.append(format_value(m, value, match["kind"], ""))
+        elif match["kind"] in "di" and not (match["flags"] or match["width"]):
+            out.append(format_value(m, value, "", "d"))
+        elif match["kind"] in "eEfFgG" and "-" not in match["flags"] and "#" not in match["flags"]:
+            out.append(format_value(m, value, "", match["flags"] + match["width"] + (match["precision"] or "") + match["kind"]))
+        else:
+            raise Unsupported("TC123", f"the format {match.group()} of a value that is only known at run time", "use an f-string")
+    out.append(text[at:])
+    return join_strings(out)
+
+
+__all__ = ["BOOL", "INT"]

@@ -1,0 +1,202 @@
+"""Python's functional builtins in Python, so that what they do is visible to the machine: their loops have heads and
+joins, and the position of their iterators is part of the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MISSING = object()
+
+
+def all_(iterable: Any) -> Any:
+    for x in iterable:
+        if not x:
+            return False
+    return True
+
+
+def any_(iterable: Any) -> Any:
+    for x in iterable:
+        if x:
+            return True
+    return False
+
+
+def sum_(iterable: Any, start: Any = 0) -> Any:
+    for x in iterable:
+        start = start + x
+    return start
+
+
+def list_(iterable: Any) -> Any:
+    out = []
+    for x in iterable:
+        out.append(x)
+    return out
+
+
+def tuple_(iterable: Any) -> Any:
+    return tuple(list_(iterable))
+
+
+def set_(iterable: Any) -> Any:
+    return set(list_(iterable))
+
+
+def dict_(iterable: Any) -> Any:
+    out = {}
+    for k, v in iterable:
+        out[k] = v
+    return out
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    i = start
+    for x in iterable:
+        yield i, x
+        i += 1
+
+
+def zip_(*iterables: Any, strict: bool = False) -> Any:
+    iterators = [iter(x) for x in iterables]
+    while iterators:
+        row = []
+        for it in iterators:
+            x = next(it, _MISSING)
+            if x is _MISSING:
+                if strict and (row or len(iterators) > 1):
+                    zip_strict(iterators, len(row))
+                return
+            row.append(x)
+        yield tuple(row)
+
+
+def zip_strict(iterators: Any, position: int) -> None:
+    if position:
+        raise ValueError(f"zip() argument {position + 1} is shorter than argument{'s 1-' if position > 1 else ' '}{position}")
+    for n, it in enumerate(iterators[1:], 2):
+        if next(it, _MISSING) is not _MISSING:
+            raise ValueError(f"zip() argument {n} is longer than argument{'s 1-' if n > 2 else ' '}{n - 1}")
+
+
+def map_(function: Any, *iterables: Any) -> Any:
+    for row in zip_(*iterables):
+        yield function(*row)
+
+
+def filter_(function: Any, iterable: Any) -> Any:
+    for x in iterable:
+        if function(x) if function is not None else x:
+            yield x
+
+
+def reversed_(sequence: Any) -> Any:
+    n = len(sequence)
+    for i in range(n):
+        yield sequence[n - 1 - i]
+
+
+def extreme(iterable: Any, key: Any, default: Any, sign: int, name: str) -> Any:
+    """``max`` (sign 1) and ``min`` (sign -1) with the key of each element computed once; the first of equals wins."""
+    iterator = iter(iterable)
+    best = next(iterator, _MISSING)
+    if best is _MISSING:
+        if default is _MISSING:
+            raise ValueError(f"{name}() arg is an empty sequence")
+        return default
+    best_key = best if key is None else key(best)
+    for x in iterator:
+        k = x if key is None else key(x)
+        better = k > best_key if sign > 0 else k < best_key
+        if better:
+            best = x
+            best_key = k
+    return best
+
+
+def max_(*args: Any, key: Any = None, default: Any = _MISSING) -> Any:
+    return extreme(args[0] if len(args) == 1 else args, key, default, 1, "max")
+
+
+def min_(*args: Any, key: Any = None, default: Any = _MISSING) -> Any:
+    return extreme(args[0] if len(args) == 1 else args, key, default, -1, "min")
+
+
+def sorted_(iterable: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    """A stable insertion sort: each comparison of staged keys is one decision, and paths meet after every exchange."""
+    items = list_(iterable)
+    keys = [x if key is None else key(x) for x in items]
+    n = len(items)
+    for i in range(1, n):
+        for step in range(i):
+            j = i - step
+            later, earlier = (keys[j], keys[j - 1])
+            swap = earlier < later if reverse else later < earlier
+            if swap:
+                keys[j], keys[j - 1] = earlier, later
+                items[j], items[j - 1] = items[j - 1], items[j]
+    return items
+
+
+def reduce_(function: Any, iterable: Any, initial: Any = _MISSING) -> Any:
+    iterator = iter(iterable)
+    value = initial
+    if value is _MISSING:
+        value = next(iterator, _MISSING)
+        if value is _MISSING:
+            raise TypeError("reduce() of empty iterable with no initial value")
+    for x in iterator:
+        value = function(value, x)
+    return value
+
+
+def extend_(target: Any, iterable: Any) -> None:
+    for x in iterable:
+        target.append(x)
+
+
+def numel_(size: Any) -> Any:
+    n = 1
+    for extent in size:
+        n = n * extent
+    return n
+
+
+def index_(sequence: Any, value: Any) -> Any:
+    for i, x in enumerate(sequence):
+        if x == value:
+            return i
+    raise ValueError(f"{value!r} is not in list")
+
+
+def count_(sequence: Any, value: Any) -> Any:
+    n = 0
+    for x in sequence:
+        if x == value:
+            n += 1
+    return n
+
+
+def itertools_count(start: Any = 0, step: Any = 1) -> Any:
+    while True:
+        yield start
+        start = start + step
+
+
+def itertools_chain(*iterables: Any) -> Any:
+    for iterable in iterables:
+        yield from iterable
+
+
+def itertools_repeat(value: Any, times: Any = None) -> Any:
+    if times is None:
+        while True:
+            yield value
+    for _ in range(times):
+        yield value
+
+
+def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    instance = object.__new__(cls)
+    cls.__init__(instance, *args, **kwargs)
+    return instance

@@ -1,0 +1,59 @@
+"""What the front end raises while it runs the user's program.
+
+Control signals derive from BaseException, so that ``except Exception`` in the user's code cannot catch them; once one is
+in flight the recorder is closed, so that ``finally`` blocks cannot record either.
+"""
+
+from __future__ import annotations
+
+from toolchain.diagnostics import Problem
+
+
+class Signal(BaseException):
+    """Base of the control signals; never seen by users."""
+
+
+class PathEnds(Signal):
+    """The current block is complete: a decision or a join inside native code ended it."""
+
+
+class NeedsConstant(Signal):
+    """A staged scalar was used where only a constant will do.
+
+    origins: the block arguments that it stems from; exploring again without widening them makes it a constant.
+    """
+
+    def __init__(self, origins: frozenset[Origin], what: str) -> None:
+        super().__init__(what)
+        self.origins = origins
+        self.what = what
+
+
+class KeepIdentity(Signal):
+    """A tensor that was merged from different storages is changed in place (or compared with ``is``): do not merge there."""
+
+    def __init__(self, origins: frozenset[Origin]) -> None:
+        super().__init__()
+        self.origins = origins
+
+
+class Unsupported(Signal):
+    """The program cannot be staged; ``problem`` gets its location from the frame that is running."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class ExplorationFailed(Exception):
+    """Carries the problems out of the exploration."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(problems)
+        self.problems = problems
+
+
+Origin = tuple[object, object]
+"""A block argument: (node, path of the leaf in the abstract state)."""

@@ -1,0 +1,514 @@
+"""Scalars, strings and lists that are only known when the compiled program runs.
+
+The user's code never holds PyTorch's raw symbolic numbers; it holds these. Every operation of Python's data model is
+here: it is staged (recorded as a host operation), a decision, or refused. ``Context`` is what they need of the recorder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import sympy
+import torch
+
+from toolchain.frontend.signals import Origin, Unsupported
+from toolchain.ir import BOOL, FLOAT, INT, STR, ListType, Operand, ScalarType, Type
+
+NO_ORIGINS: frozenset[Origin] = frozenset()
+
+
+class Context(Protocol):
+    """The services of a recorder that staged values use."""
+
+    def host(self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()) -> Any: ...
+
+    def decide(self, condition: StagedBool) -> bool: ...
+
+    def constant(self, value: StagedNumber, what: str) -> int | float: ...
+
+    def int_symbol(self, operand: Any, is_data: bool, origins: frozenset[Origin]) -> torch.SymInt: ...
+
+    def float_symbol(self, operand: Any) -> torch.SymFloat: ...
+
+
+_context: list[Context] = []
+
+
+def push_context(context: Context) -> None:
+    _context.append(context)
+
+
+def pop_context() -> None:
+    _context.pop()
+
+
+def context() -> Context:
+    return _context[-1]
+
+
+class Staged:
+    """Base of all staged values.
+
+    operand: the IR operand (or, when the program runs eagerly, the value itself).
+    is_data: depends on tensor elements, not only on extents and on the path taken.
+    origins: the block arguments that it was computed from.
+    """
+
+    __slots__ = ("is_data", "operand", "origins")
+    type: Type
+
+    def __init__(self, operand: Any, is_data: bool, origins: frozenset[Origin] = NO_ORIGINS) -> None:
+        self.operand = operand
+        self.is_data = is_data
+        self.origins = origins
+
+    def __hash__(self) -> NoReturn:  # type: ignore[override]
+        refuse("hash() of a value that is only known at run time", "use it as a list index or compare it instead")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.operand}>"
+
+    def __reduce__(self) -> NoReturn:
+        refuse("copying or pickling a value that is only known at run time")
+
+    def __format__(self, spec: str) -> NoReturn:  # type: ignore[override]
+        refuse("formatting a value that is only known at run time inside native code")
+
+    __str__ = None  # type: ignore[assignment]
+
+
+def refuse(what: str, hint: str = "") -> NoReturn:
+    raise Unsupported("TC120", f"{what} cannot be staged", hint)
+
+
+Number: TypeAlias = "int | float | bool | StagedNumber"
+
+
+class StagedNumber(Staged):
+    """What int, float and bool have in common."""
+
+    __slots__ = ()
+
+    def _binary(self, opcode: str, other: object, swap: bool = False) -> Any:
+        if not isinstance(other, (int, float, StagedNumber)):
+            return NotImplemented
+        left, right = (other, self) if swap else (self, other)
+        return binary(opcode, left, right)
+
+    def __add__(self, o: object) -> Any:
+        return self._binary("add", o)
+
+    def __radd__(self, o: object) -> Any:
+        return self._binary("add", o, True)
+
+    def __sub__(self, o: object) -> Any:
+        return self._binary("sub", o)
+
+    def __rsub__(self, o: object) -> Any:
+        return self._binary("sub", o, True)
+
+    def __mul__(self, o: object) -> Any:
+        return self._binary("mul", o)
+
+    def __rmul__(self, o: object) -> Any:
+        return self._binary("mul", o, True)
+
+    def __truediv__(self, o: object) -> Any:
+        return self._binary("truediv", o)
+
+    def __rtruediv__(self, o: object) -> Any:
+        return self._binary("truediv", o, True)
+
+    def __floordiv__(self, o: object) -> Any:
+        return self._binary("floordiv", o)
+
+    def __rfloordiv__(self, o: object) -> Any:
+        return self._binary("floordiv", o, True)
+
+    def __mod__(self, o: object) -> Any:
+        return self._binary("mod", o)
+
+    def __rmod__(self, o: object) -> Any:
+        return self._binary("mod", o, True)
+
+    def __divmod__(self, o: object) -> Any:
+        return self // o, self % o
+
+    def __rdivmod__(self, o: object) -> Any:
+        return o // self, o % self  # type: ignore[operator]
+
+    def __pow__(self, o: object) -> Any:
+        return self._binary("pow", o)
+
+    def __rpow__(self, o: object) -> Any:
+        return self._binary("pow", o, True)
+
+    def __and__(self, o: object) -> Any:
+        return self._binary("and", o)
+
+    def __rand__(self, o: object) -> Any:
+        return self._binary("and", o, True)
+
+    def __or__(self, o: object) -> Any:
+        return self._binary("or", o)
+
+    def __ror__(self, o: object) -> Any:
+        return self._binary("or", o, True)
+
+    def __xor__(self, o: object) -> Any:
+        return self._binary("xor", o)
+
+    def __rxor__(self, o: object) -> Any:
+        return self._binary("xor", o, True)
+
+    def __lshift__(self, o: object) -> Any:
+        return self._binary("lshift", o)
+
+    def __rlshift__(self, o: object) -> Any:
+        return self._binary("lshift", o, True)
+
+    def __rshift__(self, o: object) -> Any:
+        return self._binary("rshift", o)
+
+    def __rrshift__(self, o: object) -> Any:
+        return self._binary("rshift", o, True)
+
+    def __lt__(self, o: object) -> Any:
+        return self._binary("lt", o)
+
+    def __le__(self, o: object) -> Any:
+        return self._binary("le", o)
+
+    def __gt__(self, o: object) -> Any:
+        return self._binary("gt", o)
+
+    def __ge__(self, o: object) -> Any:
+        return self._binary("ge", o)
+
+    def __eq__(self, o: object) -> Any:
+        result = self._binary("eq", o)
+        return False if result is NotImplemented else result
+
+    def __ne__(self, o: object) -> Any:
+        result = self._binary("ne", o)
+        return True if result is NotImplemented else result
+
+    __hash__ = Staged.__hash__
+
+    def __neg__(self) -> Any:
+        return unary("neg", self)
+
+    def __pos__(self) -> Any:
+        return unary("pos", self)
+
+    def __abs__(self) -> Any:
+        return unary("abs", self)
+
+    def __invert__(self) -> Any:
+        return unary("invert", self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round_number(self, digits)
+
+    def __trunc__(self) -> Any:
+        return to_int(self)
+
+    def __floor__(self) -> Any:
+        return unary("floor", self, INT)
+
+    def __ceil__(self) -> Any:
+        return unary("ceil", self, INT)
+
+    def __bool__(self) -> bool:
+        return context().decide(to_bool(self))
+
+    def __int__(self) -> int:
+        return int(context().constant(to_int(self), "int() inside native code"))
+
+    def __float__(self) -> float:
+        return float(context().constant(self, "float() inside native code"))
+
+
+class StagedInt(StagedNumber):
+    """An int. ``sym`` is its symbolic twin, so that PyTorch's shape arithmetic knows how such numbers relate."""
+
+    __slots__ = ("sym",)
+    type = INT
+
+    def __init__(
+        self, operand: Any, is_data: bool, origins: frozenset[Origin] = NO_ORIGINS, sym: torch.SymInt | None = None
+    ) -> None:
+        super().__init__(operand, is_data, origins)
+        self.sym = context().int_symbol(operand, is_data, origins) if sym is None else sym
+
+    def __index__(self) -> int:
+        return int(context().constant(self, "__index__"))
+
+    def bit_length(self) -> NoReturn:
+        refuse("int.bit_length()")
+
+
+class StagedFloat(StagedNumber):
+    """A double."""
+
+    __slots__ = ()
+    type = FLOAT
+
+    def is_integer(self) -> Any:
+        return self == unary("floor", self, INT)
+
+
+class StagedBool(StagedNumber):
+    """A bool. ``expr`` is set when it says something about extents and integers that a path may already know."""
+
+    __slots__ = ("expr",)
+    type = BOOL
+
+    def __init__(
+        self, operand: Any, is_data: bool, origins: frozenset[Origin] = NO_ORIGINS, expr: sympy.Basic | None = None
+    ) -> None:
+        super().__init__(operand, is_data, origins)
+        self.expr = expr
+
+
+class StagedStr(Staged):
+    """A string made from staged values (an f-string); it can be joined, printed, raised and returned."""
+
+    __slots__ = ()
+    type = STR
+
+    def __add__(self, other: object) -> Any:
+        return concat(self, other)
+
+    def __radd__(self, other: object) -> Any:
+        return concat(other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return refuse("comparing a string that is only known at run time")
+
+    __hash__ = Staged.__hash__
+
+
+def concat(*parts: object) -> Any:
+    if not all(isinstance(p, (str, StagedStr)) for p in parts):
+        return NotImplemented
+    staged = [p for p in parts if isinstance(p, StagedStr)]
+    operands = tuple(operand_of(p) for p in parts)
+    return wrap(context().host("concat", operands, STR), STR, any(p.is_data for p in staged), union_origins(*staged))
+
+
+class HostList:
+    """A list whose length is only known at run time. Mutable like a list: ``operand`` is the current value.
+
+    template: what an element looks like (staged scalars, tensors, tuples of them), for types and dims.
+    """
+
+    __slots__ = ("operand", "origins", "template")
+
+    def __init__(self, operand: Any, template: Any, origins: frozenset[Origin] = NO_ORIGINS) -> None:
+        self.operand = operand
+        self.template = template
+        self.origins = origins
+
+    def __bool__(self) -> bool:
+        return bool(context_length(self) > 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        refuse("iterating over a list of unknown length inside native code", "iterate with a for statement")
+
+    def __len__(self) -> int:
+        return int(context().constant(context_length(self), "len() inside native code"))
+
+
+def context_length(items: HostList) -> Any:
+    return wrap(context().host("list_len", (items.operand,), INT), INT, False, items.origins)
+
+
+# --------------------------------------------------------------------------------------------------------------------
+
+
+def operand_of(value: object) -> Any:
+    return value.operand if isinstance(value, (Staged, HostList)) else value
+
+
+def union_origins(*values: object) -> frozenset[Origin]:
+    return frozenset().union(*(v.origins for v in values if isinstance(v, Staged)))
+
+
+def scalar_type(value: object) -> ScalarType:
+    """The type of a staged or plain scalar."""
+    if isinstance(value, Staged):
+        assert isinstance(value.type, ScalarType)
+        return value.type
+    if isinstance(value, bool):
+        return BOOL
+    return INT if isinstance(value, int) else FLOAT if isinstance(value, float) else STR
+
+
+def wrap(
+    operand: Any, type_: Type, is_data: bool, origins: frozenset[Origin] = NO_ORIGINS, sym: Any = None, expr: Any = None
+) -> Any:
+    """The staged value of ``type_`` that holds ``operand``."""
+    if type_ == INT:
+        return StagedInt(operand, is_data, origins, sym)
+    if type_ == BOOL:
+        return StagedBool(operand, is_data, origins, expr)
+    return StagedFloat(operand, is_data, origins) if type_ == FLOAT else StagedStr(operand, is_data, origins)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "lt": sympy.Lt, "le": sympy.Le, "gt": sympy.Gt, "ge": sympy.Ge, "eq": sympy.Eq, "ne": sympy.Ne
+}  # fmt: skip
+_SYMBOLIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+}
+_INT_ONLY = {"and", "or", "xor", "lshift", "rshift"}
+
+
+def binary(opcode: str, left: Any, right: Any) -> Any:
+    """``left <opcode> right`` of two numbers, at least one of them staged."""
+    staged = [v for v in (left, right) if isinstance(v, Staged)]
+    is_data, origins = any(v.is_data for v in staged), union_origins(*staged)
+    lt, rt = scalar_type(left), scalar_type(right)
+    if opcode in _COMPARISONS:
+        expr = None
+        if lt == INT and rt == INT:
+            expr = _COMPARISONS[opcode](expression(left), expression(right))
+            if expr in (sympy.true, sympy.false):
+                return bool(expr)
+        operand = context().host(opcode, (operand_of(left), operand_of(right)), BOOL)
+        return wrap(operand, BOOL, is_data, origins, expr=expr)
+    result = _result_type(opcode, lt, rt)
+    if opcode in ("floordiv", "mod", "truediv"):
+        _check_divisor(right)
+    operand = context().host(opcode, (operand_of(left), operand_of(right)), result)
+    sym = None
+    if result == INT and lt == INT and rt == INT and opcode in _SYMBOLIC:
+        sym = _SYMBOLIC[opcode](symbol(left), symbol(right))
+        if isinstance(sym, int):
+            return sym
+    return wrap(operand, result, is_data, origins, sym=sym)
+
+
+def _result_type(opcode: str, left: ScalarType, right: ScalarType) -> ScalarType:
+    if opcode in _INT_ONLY:
+        if FLOAT in (left, right):
+            raise TypeError(f"unsupported operand type(s) for {opcode}: {left} and {right}")
+        return BOOL if left == right == BOOL and opcode in ("and", "or", "xor") else INT
+    if opcode == "truediv" or FLOAT in (left, right):
+        return FLOAT
+    if opcode == "pow":
+        refuse("an integer power with operands that are only known at run time", "multiply, or convert to float first")
+    return INT
+
+
+def _check_divisor(divisor: Any) -> None:
+    if isinstance(divisor, StagedNumber):
+        if divisor == 0:
+            raise ZeroDivisionError("division by zero")
+    elif divisor == 0:
+        raise ZeroDivisionError("division by zero")
+
+
+def unary(opcode: str, value: StagedNumber, result: ScalarType | None = None) -> Any:
+    kind = result or (INT if value.type == BOOL else value.type)
+    assert isinstance(kind, ScalarType)
+    if opcode == "pos" and value.type != BOOL:
+        return value
+    operand = context().host(opcode, (value.operand,), kind)
+    sym = None
+    if opcode == "neg" and isinstance(value, StagedInt):
+        sym = -value.sym
+    return wrap(operand, kind, value.is_data, value.origins, sym=sym)
+
+
+def math_call(name: str, values: tuple[Any, ...]) -> Any:
+    """``math.<name>(*values)`` of staged numbers."""
+    result = BOOL if name in ("isnan", "isinf", "isfinite") else INT if name in ("floor", "ceil", "trunc") else FLOAT
+    staged = [v for v in values if isinstance(v, Staged)]
+    operand = context().host(name, tuple(operand_of(v) for v in values), result)
+    return wrap(operand, result, any(v.is_data for v in staged), union_origins(*staged))
+
+
+def round_number(value: StagedNumber, digits: int | None) -> Any:
+    if value.type != FLOAT:
+        return to_int(value) if digits is None or digits >= 0 else refuse("round() of an int to tens")
+    if digits is None:
+        return wrap(context().host("round", (value.operand,), INT), INT, value.is_data, value.origins)
+    operand = context().host("round_digits", (value.operand, digits), FLOAT)
+    return wrap(operand, FLOAT, value.is_data, value.origins)
+
+
+def to_int(value: Any) -> Any:
+    if not isinstance(value, Staged):
+        return int(value)
+    if isinstance(value, StagedInt):
+        return value
+    return wrap(context().host("int", (value.operand,), INT), INT, value.is_data, value.origins)
+
+
+def to_float(value: Any) -> Any:
+    if not isinstance(value, Staged):
+        return float(value)
+    if isinstance(value, StagedFloat):
+        return value
+    return wrap(context().host("float", (value.operand,), FLOAT), FLOAT, value.is_data, value.origins)
+
+
+def to_bool(value: Any) -> Any:
+    if not isinstance(value, Staged):
+        return bool(value)
+    if isinstance(value, StagedBool):
+        return value
+    return value != 0
+
+
+def negate(value: StagedBool) -> StagedBool:
+    expr = None if value.expr is None else sympy.Not(value.expr)
+    return StagedBool(context().host("not", (value.operand,), BOOL), value.is_data, value.origins, expr)
+
+
+def symbol(value: Any) -> Any:
+    """The number that PyTorch's shape arithmetic takes: a plain int or a raw SymInt / SymFloat."""
+    if isinstance(value, StagedInt):
+        return value.sym
+    if isinstance(value, StagedBool):
+        return to_int(value).sym
+    if isinstance(value, StagedFloat):
+        return context().float_symbol(value.operand)
+    return value
+
+
+def expression(value: Any) -> sympy.Basic:
+    """The sympy expression of an int."""
+    if isinstance(value, StagedInt):
+        return value.sym.node.expr if isinstance(value.sym, torch.SymInt) else sympy.Integer(value.sym)
+    return sympy.Integer(value)
+
+
+def minimum(opcode: str, left: Any, right: Any) -> Any:
+    """``min``/``max`` of two numbers of one type, without a decision. Python's choice among equal values is irrelevant
+    then; NaN is not: the host operation follows Python's rule."""
+    staged = [v for v in (left, right) if isinstance(v, Staged)]
+    kind = scalar_type(left)
+    operand = context().host(opcode, (operand_of(left), operand_of(right)), kind)
+    return wrap(operand, kind, any(v.is_data for v in staged), union_origins(*staged))
+
+
+def list_type(template: Any, type_of: Callable[[Any], Type]) -> ListType:
+    return ListType(None if template is None else type_of(template))
+
+
+MATH_FUNCTIONS: dict[Callable[..., Any], str] = {
+    getattr(math, name): name
+    for name in (
+        "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil trunc fabs fmod "
+        "hypot isnan isinf isfinite"
+    ).split()
+}

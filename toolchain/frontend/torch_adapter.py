@@ -1,0 +1,166 @@
+"""The only place that touches PyTorch's private interfaces for fake tensors and symbolic shapes.
+
+``PathShapeEnv`` never learns anything by itself: every question about a symbol goes to the path that is being explored,
+so that what one path assumes cannot leak into another.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import sympy
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+FAKE_TENSOR_ERRORS = (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+    GuardOnDataDependentSymNode,
+)
+
+# Questions about layout, not about results: PyTorch's own conservative answer changes strides or copies, never values.
+_LAYOUT_QUESTIONS = frozenset(
+    (
+        "is_contiguous is_contiguous_or_false is_contiguous_for_memory_format is_channels_last_contiguous "
+        "_is_contiguous_or_false is_contiguous_for_memory_format_or_false is_channels_last_contiguous_2d "
+        "is_channels_last_contiguous_3d is_channels_last_contiguous_or_false is_channels_last_contiguous_or_false_2d "
+        "is_channels_last_contiguous_or_false_3d "
+        "are_strides_like_channels_last are_strides_like_channels_last_or_false is_non_overlapping_and_dense "
+        "is_non_overlapping_and_dense_or_false _is_non_overlapping_and_dense_or_false compute_strides check_significant_strides "
+        "check_all_strides make_contiguous_strides_for compute_elementwise_output_strides suggest_memory_format "
+        "compute_elementwise_output_logical_to_physical_perm should_swap ambiguous_or_noncontiguous "
+        "_compute_stride compute_unbacked_strides strides_by_perm infer_size_hint definitely_contiguous "
+        "is_expandable_to sym_is_non_overlapping_and_dense_indicator"
+    ).split()
+)
+
+
+class Questions(Protocol):
+    """What a ``PathShapeEnv`` asks of the path."""
+
+    def answer(self, expr: sympy.Basic) -> bool: ...
+
+    def known(self, expr: sympy.Basic) -> bool | None: ...
+
+    def integer(self, expr: sympy.Basic) -> int: ...
+
+    def require(self, expr: sympy.Basic, text: str) -> None: ...
+
+
+class PathShapeEnv(ShapeEnv):
+    """A ShapeEnv whose guards are decisions of the path; it has unbacked symbols only."""
+
+    def __init__(self, questions: Questions) -> None:
+        super().__init__(specialize_zero_one=False, duck_shape=False)
+        self._questions = questions
+
+    def evaluate_expr(  # type: ignore[override]
+        self,
+        orig_expr: sympy.Basic,
+        hint: object = None,
+        fx_node: object = None,
+        size_oblivious: bool = False,
+        fallback_value: bool | None = None,
+        *,
+        forcing_spec: bool = False,
+    ) -> sympy.Basic:
+        if not orig_expr.free_symbols:
+            return orig_expr
+        if not isinstance(orig_expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction)):
+            return sympy.Integer(self._questions.integer(orig_expr))
+        truth = self._questions.known(orig_expr)
+        if truth is None and fallback_value is not None and _asks_about_layout():
+            truth = fallback_value
+        if truth is None:
+            truth = self._questions.answer(orig_expr)
+        return sympy.true if truth else sympy.false
+
+    def guard_or_defer_runtime_assert(self, orig_expr: sympy.Basic, msg: str, fx_node: object = None) -> bool:  # type: ignore[override]
+        truth = self._questions.known(orig_expr)
+        if truth is None:
+            self._questions.require(orig_expr, msg)
+            return True
+        return truth
+
+    def _maybe_evaluate_static(self, expr: sympy.Basic, **_: Any) -> sympy.Basic | None:  # type: ignore[override]
+        if not isinstance(expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction)):
+            return expr if not expr.free_symbols else None
+        truth = self._questions.known(expr)
+        return None if truth is None else (sympy.true if truth else sympy.false)
+
+    def _constrain_range_for_size(self, a: sympy.Symbol, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
+        """Sizes are not negative; the path learns that when it names the symbol."""
+
+
+def _asks_about_layout() -> bool:
+    frame = sys._getframe(2)
+    for _ in range(12):
+        if frame is None:
+            return False
+        if frame.f_code.co_name in _LAYOUT_QUESTIONS:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def make_fake_mode(questions: Questions) -> FakeTensorMode:
+    return FakeTensorMode(shape_env=PathShapeEnv(questions), allow_non_fake_inputs=True, allow_fallback_kernels=False)
+
+
+def new_int(fake_mode: FakeTensorMode) -> torch.SymInt:
+    assert fake_mode.shape_env is not None
+    return fake_mode.shape_env.create_unbacked_symint()
+
+
+def new_float(fake_mode: FakeTensorMode) -> torch.SymFloat:
+    assert fake_mode.shape_env is not None
+    return fake_mode.shape_env.create_unbacked_symfloat()
+
+
+def forget_fresh_symbols(fake_mode: FakeTensorMode) -> None:
+    """PyTorch insists that each fresh symbol shows up in the output of the operation that made it; ours need not."""
+    assert fake_mode.shape_env is not None
+    fake_mode.shape_env.pending_fresh_unbacked_symbols.clear()
+
+
+def expression_of(number: Any) -> sympy.Basic:
+    """The sympy expression of a raw SymInt, SymFloat or SymBool."""
+    expr: sympy.Basic = number.node.expr
+    return expr
+
+
+def is_symbolic(number: object) -> bool:
+    return isinstance(number, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def forget_constant(tensor: torch.Tensor) -> None:
+    """Stops PyTorch from folding operations on a small literal tensor behind the recorder's back."""
+    if isinstance(tensor, FakeTensor):
+        tensor.constant = None
+
+
+def forget_memos(tensor: torch.Tensor) -> None:
+    """Fake tensors remember the symbols of their last nonzero/item/unique; a path must not inherit another's."""
+    if isinstance(tensor, FakeTensor):
+        for memo in ("nonzero_memo", "item_memo", "unique_memo", "unique_consecutive_memo"):
+            setattr(tensor, memo, None)
+
+
+def run_fake(fake_mode: FakeTensorMode, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    with fake_mode:
+        return function(*args, **kwargs)
+
+
+__all__ = ["FAKE_TENSOR_ERRORS", "FakeTensor", "FakeTensorMode", "PathShapeEnv", "Questions"]
