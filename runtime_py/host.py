@@ -79,7 +79,7 @@ class HostRuntime:
     def __init__(self, calls: tuple[Callee, ...], constants: Constants, device: Device) -> None:
         self.calls = calls
         self.constants = constants
-        self.decide: Callable[[int, bool], bool] = _as_is
+        self.decide: Callable[[int, bool], bool] = as_is
         self._device = device
         self._framework: Framework = "numpy"
         self._committed: Commit | None = None
@@ -100,7 +100,7 @@ class HostRuntime:
         """Prepares for one call."""
         self._framework = framework
         self._committed = None
-        self.decide = _watched(function, deciders) if deciders else _as_is
+        self.decide = watched(function, deciders) if deciders else as_is
 
     def take_commit(self) -> Commit | None:
         """What the call left behind, once."""
@@ -108,11 +108,11 @@ class HostRuntime:
         return committed
 
 
-def _as_is(block: int, condition: bool) -> bool:
+def as_is(block: int, condition: bool) -> bool:
     return condition
 
 
-def _watched(function: str, deciders: list[Decider]) -> Callable[[int, bool], bool]:
+def watched(function: str, deciders: list[Decider]) -> Callable[[int, bool], bool]:
     def decide(block: int, condition: bool) -> bool:
         for decider in deciders:
             condition = decider.decide(function, block, condition)

@@ -110,7 +110,7 @@ class Modules:
         function = code.lookup_function(module.function)
         if function is None:
             raise BundleError("RT102", f"module {module.id!r} has no function {module.function!r}")
-        return _prepare(context, function, module)
+        return prepare(context, function, module)
 
 
 def _rejected(module: Module, manifest: Manifest, error: Exception) -> DeviceError:
@@ -119,7 +119,7 @@ def _rejected(module: Module, manifest: Manifest, error: Exception) -> DeviceErr
     return DeviceError("RT303", text, hint)
 
 
-def _prepare(context: Any, function: Any, module: Module) -> Callee:
+def prepare(context: Any, function: Any, module: Module) -> Callee:
     """The call path: everything that does not depend on the operands is looked up here, once."""
     pushes = tuple(_PUSH[kind] for kind in module.parameters)
     arity, count = len(pushes), len(module.results)

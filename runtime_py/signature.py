@@ -46,7 +46,7 @@ def select_entry(entries: tuple[Entry, ...], args: tuple[Any, ...], kwargs: dict
         try:
             matcher.match_call(entry.signature, args, kwargs)
         except _Mismatch as mismatch:
-            mismatches.append((len(leaves), mismatch))
+            mismatches.append((matcher.progress, mismatch))
         else:
             return Match(i, leaves)
     raise _error(mismatches)
@@ -55,8 +55,8 @@ def select_entry(entries: tuple[Entry, ...], args: tuple[Any, ...], kwargs: dict
 def _error(mismatches: list[tuple[int, _Mismatch]]) -> InputError:
     if not mismatches:
         return InputError("RT201", "the program has no entries")
-    # A mismatch of one value says more than one of the structure, and a later one more than an earlier one.
-    _, nearest = max(mismatches, key=lambda m: (m[1].code != "RT201", m[0]))
+    # The entry of which most fits is the likeliest to be meant; a wrong value says more than a wrong structure.
+    _, nearest = max(mismatches, key=lambda m: (m[0], m[1].code != "RT201"))
     others = f" (nor do {len(mismatches) - 1} other entries fit)" if len(mismatches) > 1 else ""
     hint = "build with an example of this kind, or convert the argument"
     return InputError(nearest.code, f"{_where(nearest)}: {nearest.problem}{others}", hint)
@@ -68,11 +68,15 @@ def _where(mismatch: _Mismatch) -> str:
 
 
 class _Matcher:
-    """Walks a signature and the arguments side by side, and collects the leaves."""
+    """Walks a signature and the arguments side by side, and collects the leaves.
+
+    progress: how many nodes have fitted so far.
+    """
 
     def __init__(self, inputs: tuple[Input, ...], leaves: list[Any]) -> None:
         self._inputs = inputs
         self._leaves = leaves
+        self.progress = 0
 
     def match_call(self, signature: Tree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         positional, keywords = signature.items
@@ -82,6 +86,7 @@ class _Matcher:
         self._keyed(keywords, kwargs, "keyword {}", "keywords")
 
     def _children(self, tree: Tree, values: Any, steps: list[str]) -> None:
+        self.progress += 1
         for child, value, step in zip(tree.items, values, steps, strict=True):
             self._child(child, value, step)
 
@@ -112,6 +117,7 @@ class _Matcher:
     def _sequence(self, tree: Tree, value: Any) -> None:
         if not _is_sequence(tree.kind, value):
             raise _Mismatch("RT201", f"expected a {tree.kind}, found {_shown(value)}")
+        self.progress += 1
         if len(value) != len(tree.items):
             raise _Mismatch("RT201", f"expected {len(tree.items)} elements, found {len(value)}")
         self._children(tree, value, [f"[{i}]" for i in range(len(value))])
@@ -122,6 +128,7 @@ class _Matcher:
         keys = [from_constant(k) for k in tree.keys]
         if len(keys) != len(value) or any(k not in value for k in keys):
             raise _Mismatch("RT201", f"expected the {what} {_listed(keys)}, found {_listed(value)}")
+        self.progress += 1
         for key, child in zip(keys, tree.items, strict=True):
             self._child(child, value[key], step.format(repr(key)))
 
@@ -153,6 +160,7 @@ class _Matcher:
             raise _Mismatch("RT202", f"expected a Python {expected.kind}, found {_shown(value)}", expected.name)
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise _Mismatch("RT202", "the int does not fit 64 bits", expected.name)
+        self.progress += 1
         self._leaves.append(value)
 
 
