@@ -61,7 +61,7 @@ def as_examples(examples: object) -> tuple[Example, ...]:
     match examples:
         case Example():
             return (examples,)
-        case tuple():
+        case tuple() if not examples or not all(isinstance(e, Example) for e in examples):
             return (Example(examples),)
         case Sequence() if examples and not isinstance(examples, str):
             return tuple(_as_example(e, i) for i, e in enumerate(examples))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -23,8 +24,6 @@ from toolchain.lowering.iree import find_compiler
 from toolchain.lowering.pool import Compilation, compile_subgraphs
 from toolchain.lowering.targets import Target, parse_target
 from toolchain.options import BuildOptions, Example
-
-HOSTS = ("python",)
 
 
 def check_build(
@@ -52,10 +51,17 @@ def check_module(module: object) -> None:
 
 
 def _check_hosts(hosts: Sequence[str]) -> None:
-    if isinstance(hosts, str) or not hosts or len(set(hosts)) < len(hosts) or not set(hosts) <= set(HOSTS):
+    known = available_hosts()
+    if isinstance(hosts, str) or not hosts or len(set(hosts)) < len(hosts) or not set(hosts) <= set(known):
         raise UsageError(
-            "TC223", f"hosts must be distinct names out of {', '.join(HOSTS)}, not {hosts!r}", 'write hosts=("python",)'
+            "TC223", f"hosts must be distinct names out of {', '.join(known)}, not {hosts!r}", 'write hosts=("python",)'
         )
+
+
+def available_hosts() -> tuple[str, ...]:
+    """The hosts that have an emitter."""
+    specs = {host: importlib.util.find_spec(f"hostgen.{host}") for host in hostgen.HOSTS}
+    return tuple(host for host, spec in specs.items() if spec is not None and spec.origin is not None)
 
 
 def _parse_targets(targets: Sequence[str]) -> tuple[Target, ...]:

@@ -14,6 +14,7 @@ from toolchain.options import as_examples
         ((1, 2), (Example((1, 2)),)),
         ((), (Example(()),)),
         (Example((1,), {"k": 2}), (Example((1,), {"k": 2}),)),
+        ((Example((1,)), Example((2,))), (Example((1,)), Example((2,)))),
         ([(1,), (2,)], (Example((1,)), Example((2,)))),
         ([(1,), Example((2,), {"k": 3})], (Example((1,)), Example((2,), {"k": 3}))),
     ],
