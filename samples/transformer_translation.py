@@ -13,10 +13,10 @@ from torch import nn
 from samples.blocks.transformer import DecoderLayer, EncoderLayer, causal_mask, positions
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BOS, EOS, MAX_LENGTH = 1000, 128, 8, 3, 1, 121, 200
-# The untrained weights are scaled up, so that sentences wander instead of repeating one token. EOS, and the bonus on its
-# score, are those for which the lengths of 24 random sentences varied most.
+# The untrained weights are scaled up, so that sentences wander instead of repeating one token. EOS, and the bonus on
+# its score, are those for which the lengths of 24 random sentences varied most.
 GAIN, EOS_BIAS = 3.0, 0.5966
-SEEDS = (0, 1, 2, 3, 4, 5)
+SEEDS = (2, 0, 3, 1, 7, 8)  # 14 tokens, 3, 8, 18, 45 and 201
 
 
 class Translator(nn.Module):
