@@ -2,7 +2,7 @@
 
     python benchmarks/call_overhead.py
 
-Prints microseconds, each the best of several interleaved rounds. The contract: at most 10 us for one call with one decision.
+Prints microseconds, each the best of several interleaved rounds. The contract: at most 10 us for a call and a decision.
 """
 
 from __future__ import annotations
