@@ -53,6 +53,12 @@ _REBUILD = "Copy the bundle again, or build it again."
 
 _MODEL = (
     Code(
+        "TC110",
+        "not deterministic",
+        "The program uses something that differs in every run, such as the time or Python's random numbers.",
+        "Compute it outside of the model and pass it in.",
+    ),
+    Code(
         "TC120",
         "operation on a staged value",
         "The program does something with a value of run time that the host cannot do, such as handing it to native "
@@ -89,6 +95,12 @@ _MODEL = (
         "nested tolist()",
         "`tolist()` of a tensor with several dims of which the first is only known at run time.",
         "Iterate over its rows.",
+    ),
+    Code(
+        "TC126",
+        "sort in place",
+        "`list.sort()` on values that are only known at run time.",
+        "Use `items = sorted(items)`.",
     ),
     Code("TC131", "size expression", "A size is computed in a way that the host has no operation for.", _REPORT),
     Code("TC132", "unknown size", "PyTorch asks about a size that has no value at run time.", _REPORT),
@@ -170,6 +182,36 @@ _MODEL = (
         "endless iterator",
         "An iterator of native code has too many elements to be unrolled.",
         "Iterate over a range, or use `while`.",
+    ),
+    Code(
+        "TC154",
+        "generator closed early",
+        "A generator is closed while it is inside of a `try` or `with` statement.",
+        "Let the generator run to its end, or move the statement out of it.",
+    ),
+    Code(
+        "TC155",
+        "object constructed",
+        "An object of this class cannot be made at this place of a staged program.",
+        "Make it before the call, or use a tuple, a dict or a dataclass.",
+    ),
+    Code(
+        "TC160",
+        "native code",
+        "Native code, or the outside world, is called with values that are only known at run time.",
+        "Use PyTorch operations, or do it outside of the model.",
+    ),
+    Code(
+        "TC161",
+        "NumPy on tensor data",
+        "A NumPy function, or `Tensor.numpy()`, is used on data that is only known at run time.",
+        "Use the PyTorch function of the same meaning.",
+    ),
+    Code(
+        "TC162",
+        "not available",
+        "A function that makes no sense in a staged program is called, such as one that inspects the interpreter.",
+        "Follow the hint of the message.",
     ),
 )
 
