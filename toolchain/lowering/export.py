@@ -20,6 +20,14 @@ from toolchain.diagnostics import LoweringError
 from toolchain.ir import Argument, Constant, Location, Subgraph, TensorOp, TensorType, Type, Value, map_argument
 from toolchain.lowering.decompositions import decomposition_table
 
+# torch-mlir computes with bytes as if all were signed, or crashes iree-compile: arithmetic on them is done wider.
+_NARROW = (torch.uint8, torch.int8)
+_NARROW_TAGS = frozenset((torch.Tag.pointwise, torch.Tag.reduction))
+_NARROW_UNTAGGED = frozenset(
+    getattr(torch.ops.aten, name)
+    for name in ("argmax", "argmin", "cumprod", "cumsum", "floor_divide", "max", "min", "sort", "topk")
+)
+
 
 def export(subgraph: Subgraph) -> torch.fx.GraphModule:
     """Placeholders are the parameters, then the weights, in order; scalars are ``SymInt`` or ``SymFloat``.
@@ -36,7 +44,9 @@ def export(subgraph: Subgraph) -> torch.fx.GraphModule:
         # These symbols are inputs; make_fx would look for an operation that produced them.
         shapes.pending_fresh_unbacked_symbols.clear()
         try:
-            return make_fx(replay, decomposition_table=decomposition_table(), tracing_mode="real")(*inputs)
+            # Some decompositions work in place, which MLIR's values cannot.
+            functional = torch.func.functionalize(replay, remove="mutations")
+            return make_fx(functional, decomposition_table=decomposition_table(), tracing_mode="real")(*inputs)
         except LoweringError:
             raise
         except GuardOnDataDependentSymNode as error:
@@ -67,14 +77,18 @@ class _Replay:
     def _results(self, op: TensorOp, values: dict[Value | Constant, Any]) -> Sequence[Any]:
         args = map_argument(op.args, lambda leaf: _lookup(leaf, values))
         kwargs = {key: map_argument(arg, lambda leaf: _lookup(leaf, values)) for key, arg in op.kwargs}
-        out = resolve(op.target, op.location)(*args, **kwargs)
+        operator = resolve(op.target, op.location)
+        narrow = not _NARROW_TAGS.isdisjoint(operator.tags) or operator.overloadpacket in _NARROW_UNTAGGED
+        if narrow:
+            args = map_argument(args, _widen)
+        out = operator(*args, **kwargs)
         results = [out] if isinstance(out, torch.Tensor) else list(out)
         if len(results) != len(op.results):
             # Results that an operation leaves undefined arrive as None; the IR may leave them out.
             results = [r for r in results if r is not None]
         if len(results) != len(op.results):
             raise self.failure(f"returns {len(results)} values where {len(op.results)} are expected")
-        return results
+        return [_cast_back(r, v.type) for r, v in zip(results, op.results, strict=True)] if narrow else results
 
     def failure(self, reason: str) -> LoweringError:
         what, where = ("its results", self.subgraph.location)
@@ -102,6 +116,16 @@ def resolve(target: str, location: Location) -> Any:
 
 def _lookup(leaf: Argument, values: dict[Value | Constant, Any]) -> Any:
     return values[leaf] if isinstance(leaf, (Value, Constant)) else leaf
+
+
+def _widen(leaf: Any) -> Any:
+    return leaf.to(torch.int32) if isinstance(leaf, torch.Tensor) and leaf.dtype in _NARROW else leaf
+
+
+def _cast_back(result: Any, kind: Type) -> Any:
+    if isinstance(kind, TensorType) and getattr(torch, kind.dtype) in _NARROW:
+        return result.to(getattr(torch, kind.dtype))
+    return result
 
 
 def _placeholder(shapes: ShapeEnv, kind: Type) -> Any:

@@ -6,6 +6,8 @@ iree-compile, which takes most of the time, is a process per job.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import importlib.metadata
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +24,8 @@ from toolchain.lowering.canonical import canonical_text
 from toolchain.lowering.iree import ENTRY, Compiler, MlirModule, compile_flags, compile_module, find_compiler
 from toolchain.lowering.targets import Target
 
-# Raised with every change of this package that changes what comes out of it.
-LOWERING_VERSION = 1
+# The sources of this package that decide what a module contains: their hash is part of every key.
+_DECISIVE = ("export.py", "decompositions.py", "torch_mlir.py", "iree.py")
 
 Convention = Literal["tensor", "i64", "f64"]
 Progress = Callable[[int, int, str], None]
@@ -180,8 +182,14 @@ def _key(subgraph: Subgraph, target: Target, compiler: Compiler) -> CacheKey:
         subgraph=canonical_text(subgraph),
         target=f"{target.canonical} {target.identity}".strip(),
         flags=compile_flags(target),
-        versions=(*versions, f"iree={compiler.version}", f"lowering={LOWERING_VERSION}"),
+        versions=(*versions, f"iree={compiler.version}", f"lowering={_own_version()}"),
     )
+
+
+@functools.cache
+def _own_version() -> str:
+    sources = b"".join(Path(__file__).with_name(name).read_bytes() for name in _DECISIVE)
+    return hashlib.sha256(sources).hexdigest()[:16]
 
 
 def _module_name(key: CacheKey) -> str:
