@@ -50,9 +50,9 @@ class _Ranges:
             for parameter in block.parameters:
                 if parameter.type in (INT, BOOL) and block.id != self._cfg.entry:
                     bits = self._of_parameter(parameter)
-                    grew = bits > self._bits.get(parameter, 0)
-                    changed |= grew
-                    self._bits[parameter] = _UNKNOWN if grew and give_up else bits
+                    if bits > self._bits.get(parameter, 0):
+                        changed = True
+                        self._bits[parameter] = _UNKNOWN if give_up else bits
             for op in block.operations:
                 if isinstance(op, HostOp) and len(op.results) == 1 and op.results[0].type in (INT, BOOL):
                     self._bits[op.results[0]] = min(_UNKNOWN, self.result_bits(op))

@@ -32,7 +32,7 @@ def run_tensor_op(target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def run_host_op(op: HostOp, operands: Sequence[Datum]) -> tuple[Datum, ...]:
     """The results of one host operation; raises what Python would, OverflowError for ints beyond 64 bits."""
-    result = _TABLE[op.opcode](*operands, *op.attributes)
+    result = TABLE[op.opcode](*operands, *op.attributes)
     if not op.results:
         return ()
     if len(op.results) > 1:
@@ -151,9 +151,9 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "tensor_list": lambda tensor: tensor.tolist(),
 }
 
-_TABLE: dict[str, Callable[..., Any]] = {
+TABLE: dict[str, Callable[..., Any]] = {
     **{name: getattr(math, name) for name in MATH},
     **{name: getattr(operator, name + "_" if name in ("and", "or") else name) for name in BITWISE},
     **_OTHER,
 }
-assert frozenset(_TABLE) == OPCODES
+assert frozenset(TABLE) == OPCODES

@@ -10,8 +10,9 @@ predecessors. A move never adds a call to any path: it joins a call that is ther
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import count
 
 from toolchain.ir import (
@@ -24,6 +25,7 @@ from toolchain.ir import (
     Program,
     TensorOp,
     Value,
+    edges_of,
     operands_of,
     values_in,
 )
@@ -58,130 +60,141 @@ def colocate_predicates(program: Program) -> Program:
 
 
 def _colocate(function: Function) -> Function:
-    for block in [b.id for b in function.blocks]:
-        function = _Mover(function, block).moved()
-    return function
+    mover = _Mover(function)
+    for block in mover.cfg.order:
+        mover.try_to_move(block)
+    return replace(function, blocks=tuple(mover.blocks[b.id] for b in function.blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicate:
+    """What would move: the operations of a block's first call, if they are all small and the host reads a result.
+
+    inputs: values from elsewhere that they read. outside: results that something else reads. remainder: the block
+    without them.
+    """
+
+    chain: tuple[TensorOp, ...]
+    inputs: frozenset[Value]
+    outside: tuple[Value, ...]
+    remainder: Block
+
+    @property
+    def is_cheap(self) -> bool:
+        return all(_base(op) in _CHEAP for op in self.chain)
 
 
 class _Mover:
-    """One attempt to move the predicate of one block."""
+    """The function while predicates move. Only operations, parameters and edge arguments change, never the graph."""
 
-    def __init__(self, function: Function, block: int) -> None:
-        self._function = function
-        self._cfg = Cfg(function)
-        self._block = self._cfg.blocks[block]
-        self._chain = tuple(
-            op
-            for op, level in zip(self._block.operations, levels(self._block), strict=True)
-            if isinstance(op, TensorOp) and level == 0
-        )
+    def __init__(self, function: Function) -> None:
+        self.cfg = Cfg(function)
+        self.blocks = dict(self.cfg.blocks)
+        self._numbers = fresh_ids(function)
+        self._home = {v: b.id for b in function.blocks for v in _definitions(b)}
+        self._readers: defaultdict[Value, set[int]] = defaultdict(set)
+        for block in function.blocks:
+            for value in used_values(block):
+                self._readers[value].add(block.id)
 
-    def moved(self) -> Function:
-        """The function after the move, or unchanged if there is none to make."""
-        if not self._qualifies():
-            return self._function
-        if self._inputs() & set(self._block.parameters):
-            return self._into_predecessors() if self._block.id != self._cfg.entry else self._function
-        return self._into_dominator()
+    def try_to_move(self, block: int) -> None:
+        predicate = self._predicate(self.blocks[block])
+        if predicate is None:
+            return
+        if predicate.inputs.isdisjoint(self.blocks[block].parameters):
+            self._into_dominator(block, predicate)
+        elif block != self.cfg.entry:
+            self._into_predecessors(block, predicate)
 
-    def _qualifies(self) -> bool:
-        if not self._chain or not all(_base(op) in _SMALL and is_deterministic(op) for op in self._chain):
-            return False
-        results = {r for op in self._chain for r in op.results}
-        own = {r for op in self._block.operations for r in op.results}
-        is_read = any(isinstance(op, HostOp) and results & set(values_in(op.operands)) for op in self._block.operations)
-        return is_read and not self._inputs() & own
+    def _predicate(self, block: Block) -> _Predicate | None:
+        leveled = list(zip(block.operations, levels(block), strict=True))
+        chain = tuple(op for op, level in leveled if isinstance(op, TensorOp) and level == 0)
+        if not chain or not all(_base(op) in _SMALL and is_deterministic(op) for op in chain):
+            return None
+        results = [r for op in chain for r in op.results]
+        members = set(map(id, chain))
+        remainder = replace(block, operations=tuple(op for op in block.operations if id(op) not in members))
+        inputs = frozenset(v for op in chain for v in values_in(tuple(operands_of(op)))) - set(results)
+        is_read = any(isinstance(op, HostOp) and set(results) & set(values_in(op.operands)) for op in block.operations)
+        if not is_read or any(self._home[v] == block.id and v not in block.parameters for v in inputs):
+            return None
+        read_here = set(used_values(remainder))
+        outside = tuple(r for r in results if r in read_here or self._readers[r] - {block.id})
+        return _Predicate(chain, inputs, outside, remainder)
 
-    def _inputs(self) -> set[Value]:
-        made = {r for op in self._chain for r in op.results}
-        return {v for op in self._chain for v in values_in(tuple(operands_of(op)))} - made
+    def _into_dominator(self, block: int, predicate: _Predicate) -> None:
+        homes = {self._home[v] for v in predicate.inputs}
+        home = max(homes, key=self.cfg.position.__getitem__, default=None)
+        if home is None or not predicate.is_cheap or not self._stays_in_loops(block, home):
+            return
+        if not _has_call(self.blocks[home], predicate.chain):
+            return
+        self.blocks[block] = predicate.remainder
+        self._append(home, predicate.chain)
 
-    def _is_cheap(self) -> bool:
-        return all(_base(op) in _CHEAP for op in self._chain)
+    def _append(self, block: int, operations: tuple[TensorOp, ...]) -> None:
+        before = self.blocks[block]
+        self.blocks[block] = replace(before, operations=(*before.operations, *operations))
+        for op in operations:
+            self._home.update(dict.fromkeys(op.results, block))
+            for value in values_in(tuple(operands_of(op))):
+                self._readers[value].add(block)
 
-    def _into_dominator(self) -> Function:
-        home = self._deepest_definition()
-        if (
-            home is None
-            or not self._is_cheap()
-            or not self._stays_in_loops(home.id)
-            or not _has_call(home, self._chain)
-        ):
-            return self._function
-        extended = replace(home, operations=(*home.operations, *self._chain))
-        return _with_blocks(self._function, {home.id: extended, self._block.id: self._remainder()})
+    def _stays_in_loops(self, block: int, target: int) -> bool:
+        """Whether no loop around ``target`` would repeat what ``block`` did only once."""
+        return all(block in loop for loop in self.cfg.loops.values() if target in loop)
 
-    def _deepest_definition(self) -> Block | None:
-        inputs = self._inputs()
-        homes = [b for b in self._cfg.blocks.values() if inputs & set(_definitions(b))]
-        return max(homes, key=lambda b: self._cfg.position[b.id], default=None)
-
-    def _stays_in_loops(self, target: int) -> bool:
-        """Whether no loop around ``target`` would repeat what the block did only once."""
-        return all(self._block.id in loop for loop in self._cfg.loops.values() if target in loop)
-
-    def _into_predecessors(self) -> Function:
-        sources = dict.fromkeys(source for source, _ in self._cfg.incoming[self._block.id])
-        if not self._pays(sources):
-            return self._function
-        outside = self._needed_results()
-        changed = {self._block.id: replace(self._remainder(), parameters=(*self._block.parameters, *outside))}
-        numbers = fresh_ids(self._function)
+    def _into_predecessors(self, block: int, predicate: _Predicate) -> None:
+        sources = dict.fromkeys(source for source, _ in self.cfg.incoming[block])
+        if not self._pays(block, predicate, sources):
+            return
+        parameters = self.blocks[block].parameters
+        self.blocks[block] = replace(predicate.remainder, parameters=(*parameters, *predicate.outside))
         for source in sources:
-            before = changed.get(source, self._cfg.blocks[source])
-            changed[source] = self._with_clones(before, outside, numbers)
-        return _with_blocks(self._function, changed)
+            self._move_to_end_of(source, block, parameters, predicate)
 
-    def _pays(self, sources: dict[int, None]) -> bool:
+    def _pays(self, block: int, predicate: _Predicate, sources: Iterable[int]) -> bool:
         """Some predecessor computes the predicate for free, and no path does more than before."""
-        free = [s for s in sources if self._is_free(s)]
-        certain = [s for s in sources if isinstance(self._cfg.blocks[s].terminator, Jump)]
-        speculative = [s for s in sources if s not in certain]
-        fine = all(s in free and self._is_cheap() and self._stays_in_loops(s) for s in speculative)
+        free = {s for s in sources if self._is_free(s, block, predicate)}
+        speculative = [s for s in sources if not isinstance(self.blocks[s].terminator, Jump)]
+        fine = all(s in free and predicate.is_cheap and self._stays_in_loops(block, s) for s in speculative)
         return bool(free) and fine
 
-    def _is_free(self, source: int) -> bool:
+    def _is_free(self, source: int, block: int, predicate: _Predicate) -> bool:
         """Whether the clones for every edge from ``source`` would join calls that it has anyway."""
-        block = self._cfg.blocks[source]
-        if source == self._block.id:
-            block = self._remainder()
-        edges = [e for s, e in self._cfg.incoming[self._block.id] if s == source]
-        return all(_has_call(block, self._clones(e, count(-1, -1))[0]) for e in edges)
+        before = predicate.remainder if source == block else self.blocks[source]
+        parameters = self.blocks[block].parameters
+        edges = [e for e in edges_of(before.terminator) if e.target == block]
+        return all(_has_call(before, _clones(predicate, parameters, e, count(-1, -1))[0]) for e in edges)
 
-    def _with_clones(self, source: Block, outside: tuple[Value, ...], numbers: Iterator[int]) -> Block:
+    def _move_to_end_of(self, source: int, block: int, parameters: tuple[Value, ...], predicate: _Predicate) -> None:
         clones: list[TensorOp] = []
 
         def extend(edge: Edge) -> Edge:
-            if edge.target != self._block.id:
+            if edge.target != block:
                 return edge
-            operations, renamed = self._clones(edge, numbers)
+            operations, renamed = _clones(predicate, parameters, edge, self._numbers)
             clones.extend(operations)
-            return replace(edge, arguments=(*edge.arguments, *(renamed[v] for v in outside)))
+            return replace(edge, arguments=(*edge.arguments, *(renamed[v] for v in predicate.outside)))
 
-        terminator = map_edges(source.terminator, extend)
-        return replace(source, operations=(*source.operations, *clones), terminator=terminator)
+        before = self.blocks[source]
+        self.blocks[source] = replace(before, terminator=map_edges(before.terminator, extend))
+        self._append(source, tuple(clones))
 
-    def _clones(self, edge: Edge, numbers: Iterator[int]) -> tuple[tuple[TensorOp, ...], dict[Value, Operand]]:
-        """The predicate's operations on what ``edge`` passes, and what became of each value."""
-        renamed: dict[Value, Operand] = dict(zip(self._block.parameters, edge.arguments, strict=True))
-        clones: list[TensorOp] = []
-        for op in self._chain:
-            results = tuple(Value(next(numbers), r.type, r.name) for r in op.results)
-            renamed_op = substitute_operation(op, renamed)
-            assert isinstance(renamed_op, TensorOp)
-            clones.append(replace(renamed_op, results=results))
-            renamed.update(zip(op.results, results, strict=True))
-        return tuple(clones), renamed
 
-    def _needed_results(self) -> tuple[Value, ...]:
-        """Results that something other than the moved operations reads; they become the block's parameters."""
-        blocks = [self._remainder() if b.id == self._block.id else b for b in self._function.blocks]
-        used = {v for b in blocks for v in used_values(b)}
-        return tuple(r for op in self._chain for r in op.results if r in used)
-
-    def _remainder(self) -> Block:
-        members = set(map(id, self._chain))
-        return replace(self._block, operations=tuple(op for op in self._block.operations if id(op) not in members))
+def _clones(
+    predicate: _Predicate, parameters: tuple[Value, ...], edge: Edge, numbers: Iterator[int]
+) -> tuple[tuple[TensorOp, ...], dict[Value, Operand]]:
+    """The predicate's operations on what ``edge`` passes, and what became of each value."""
+    renamed: dict[Value, Operand] = dict(zip(parameters, edge.arguments, strict=True))
+    clones: list[TensorOp] = []
+    for op in predicate.chain:
+        results = tuple(Value(next(numbers), r.type, r.name) for r in op.results)
+        renamed_op = substitute_operation(op, renamed)
+        assert isinstance(renamed_op, TensorOp)
+        clones.append(replace(renamed_op, results=results))
+        renamed.update(zip(op.results, results, strict=True))
+    return tuple(clones), renamed
 
 
 def _base(op: TensorOp) -> str:
@@ -199,7 +212,3 @@ def _has_call(block: Block, extra: tuple[TensorOp, ...]) -> bool:
     before = {n for op, n in zip(block.operations, levels(block), strict=True) if isinstance(op, TensorOp)}
     extended = levels(replace(block, operations=(*block.operations, *extra)))
     return set(extended[len(block.operations) :]) <= before
-
-
-def _with_blocks(function: Function, changed: dict[int, Block]) -> Function:
-    return replace(function, blocks=tuple(changed.get(b.id, b) for b in function.blocks))
