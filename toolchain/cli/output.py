@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,23 @@ json_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 
 def show(as_json: bool, payload: Mapping[str, object], text: str) -> None:
     """Prints ``payload`` as JSON, or ``text``."""
-    click.echo(json.dumps(payload, indent=1) if as_json else text)
+    click.echo(to_json(payload) if as_json else text)
+
+
+def to_json(payload: object) -> str:
+    """Strict JSON: numbers that it does not know become the strings "nan", "inf" and "-inf"."""
+    return json.dumps(_finite(payload), indent=1, allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    match value:
+        case float() if not math.isfinite(value):
+            return str(value)
+        case Mapping():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -35,7 +52,7 @@ def show_error(error: BaseException, as_json: bool) -> int:
     if as_json:
         problems = error.problems if isinstance(error, UnsupportedModelError) else ()
         payload = {"code": code, "message": message, "problems": [problem_json(p) for p in problems]}
-        click.echo(json.dumps(payload, indent=1))
+        click.echo(to_json(payload))
     elif isinstance(error, click.ClickException):
         error.show()
     elif code is not None:
