@@ -56,7 +56,7 @@ def call(interpreter: Interpreter, leaves: Sequence[Datum], decide: Decide | Non
 
 
 def coin(seed: int) -> Decide:
-    """Forces decisions by chance; the n-th answer depends on the seed and n alone. Ends by letting the program decide."""
+    """Forces decisions by chance, the n-th by the seed and n alone; after some time lets the program decide."""
     random = Random(seed)
     left = 60
 
