@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
-from tests.ir.programs import early_exits, gates, if_else
+from tests.ir.programs import VECTORS, Case, S, V, early_exits, if_else, make_program, positive, weight
 from tests.passes.pass_testing import check
-from toolchain.ir import instances
+from toolchain.ir import Leaf, instances
+from toolchain.ir.builder import FunctionBuilder
 from toolchain.passes.deduplicate import deduplicate
 from toolchain.passes.partition import partition
 
@@ -23,11 +22,12 @@ def test_different_operations_stay_different() -> None:
 
 
 def test_weights_of_different_type_make_different_subgraphs() -> None:
-    case = gates(2)
-    [function] = case.program.functions
-    wide = replace(case.program, constants={**case.program.constants, "w1": torch.ones(4, dtype=torch.float64)})
-    assert len(deduplicate(partition(case.program)).subgraphs) == 3
-    # The constant's declared type decides, which the front end takes from the tensor.
-    text = [str(s.weights[0].type) for s in deduplicate(partition(wide)).subgraphs.values() if s.weights]
-    assert function.name == "gates"
-    assert text == ["tensor<4xfloat32>"] * 2
+    f = FunctionBuilder("mixed")
+    entry, then, orelse = f.block(V), f.block(), f.block()
+    [x] = entry.parameters
+    entry.branch(positive(entry, x), (then,), (orelse,))
+    then.return_(Leaf(then.tensor("aten.add.Tensor", x, weight("vector"))))
+    orelse.return_(Leaf(orelse.tensor("aten.add.Tensor", x, weight("scalar", S))))
+    program = make_program(f.build(), constants={"vector": torch.ones(4), "scalar": torch.tensor(2.0)})
+    changed = check(deduplicate, Case(program, VECTORS), partition)
+    assert len(changed.subgraphs) == 3

@@ -47,7 +47,7 @@ def test_a_view_no_longer_needs_the_copy_in_front_of_it() -> None:
     f = FunctionBuilder("transposed")
     entry = f.block(TensorType("float32", (2, 3)))
     turned = entry.tensor("aten.t.default", entry.parameters[0], type=TensorType("float32", (3, 2)))
-    dense = entry.tensor("aten.clone.default", turned)
+    dense = entry.tensor("aten.clone.default", turned, memory_format=torch.contiguous_format)
     entry.return_(Leaf(entry.tensor("aten.view.default", dense, (6,), type=TensorType("float32", (6,)))))
     program = make_program(f.build(), inputs=(TensorType("float32", (2, 3)),))
     changed = check(replace_identities, Case(program, (((torch.arange(6.0).reshape(2, 3),),),)))

@@ -53,9 +53,8 @@ def test_unused_results_are_not_returned_and_others_in_order() -> None:
     entry = f.block(V)
     top, _ = entry.tensors("aten.topk.default", entry.parameters[0], 2, types=(V2, I2))
     low, where = entry.tensors("aten.topk.default", entry.parameters[0], 2, 0, False, types=(V2, I2))
-    entry.effect(
-        "print", entry.host("str", entry.host("dim", where, type=INT, attributes=(0,)), type=STR), attributes=("",)
-    )
+    extent = entry.host("dim", where, type=INT, attributes=(0,))
+    entry.effect("print", entry.host("str", extent, type=STR), attributes=("",))
     entry.return_(Leaf(entry.tensor("aten.add.Tensor", top, low, type=V2)))
     program = check(partition, Case(make_program(f.build()), (((vector(1, 2, 3, 4),),),)))
     [call] = calls(blocks(program)[0])
