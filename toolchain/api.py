@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from toolchain.diagnostics import UnsupportedModelError
+from toolchain.diagnostics import UnsupportedModelError, UsageError
 from toolchain.diagnostics.report import Report, report_program
 from toolchain.options import BuildOptions, as_examples
 from toolchain.results import Bundle, Verdict
@@ -34,7 +33,7 @@ def build(
                 become dynamic; other structures or other Python constants become entries of their own.
     targets:    names as ``toolchain targets`` lists them; hosts: names of host programs to emit.
     out:        is replaced when it is a bundle already; anything else there is left alone.
-    host_calls: functions that the host program calls as they are.
+    host_calls: functions that the host program calls as they are; no host can do so yet, so any is refused.
 
     Everything that can be wrong with the arguments and the model is found before anything is compiled. Raises
     ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``.
@@ -45,7 +44,8 @@ def build(
 
     start = time.perf_counter()
     options = options or BuildOptions()
-    options = replace(options, host_calls=(*options.host_calls, *host_calls))
+    if host_calls:
+        raise UsageError("TC228", "no host program can call functions of the model", "do it outside of the model")
     calls, path = as_examples(examples), Path(out)
     machines = check_build(module, targets, hosts, path, options)
     program = explore_program(module, calls, options)

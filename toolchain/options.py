@@ -9,18 +9,18 @@ from typing import Any, TypeAlias
 
 from toolchain.diagnostics import UsageError
 
-# Called with (stage, steps done, steps in all) while a build goes on.
+# Called with (stage, steps done, steps in all) while a build goes on; 0 steps in all means that nobody knows.
 ProgressCallback: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """Marks a Python scalar of an example (int, float, bool or str) as an input of its own instead of a constant.
+    """Marks a Python number of an example as an input of its own instead of a constant.
 
     value: what this example passes; its type becomes the input's type.
     """
 
-    value: int | float | bool | str
+    value: int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,6 @@ class BuildOptions:
     debug:        adds ``debug/`` to the bundle: the control-flow graph as text and for Graphviz.
     budget:       the most blocks that exploring may make before the model is refused.
     iree_compile: another ``iree-compile`` than the installed package's, for a device with another runtime version.
-    host_calls:   functions that the host calls as they are (``build`` adds its own argument of that name).
     progress:     is told how far the build has come.
     """
 
@@ -49,7 +48,6 @@ class BuildOptions:
     debug: bool = False
     budget: int = 20_000
     iree_compile: Path | None = None
-    host_calls: tuple[Callable[..., Any], ...] = ()
     progress: ProgressCallback | None = None
 
 

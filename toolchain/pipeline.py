@@ -16,6 +16,8 @@ from toolchain.bundle import installed_versions
 from toolchain.bundle.replace import check_replaceable
 from toolchain.diagnostics import UsageError
 from toolchain.environment import version_number
+from toolchain.frontend import Call, explore
+from toolchain.frontend import Dynamic as Marker
 from toolchain.ir import Program
 from toolchain.ir.dot import to_dot
 from toolchain.ir.printer import print_program
@@ -24,6 +26,8 @@ from toolchain.lowering.iree import find_compiler
 from toolchain.lowering.pool import Compilation, compile_subgraphs
 from toolchain.lowering.targets import Target, parse_target
 from toolchain.options import BuildOptions, Example
+from toolchain.passes import run_pipeline
+from toolchain.recording import replace_markers
 
 
 def check_build(
@@ -84,26 +88,20 @@ def _check_output(out: Path) -> None:
 
 def explore_program(module: Callable[..., Any], examples: Sequence[Example], options: BuildOptions) -> Program:
     """The optimised program. Raises ``UnsupportedModelError`` with every problem."""
-    from toolchain.frontend import explore
-    from toolchain.passes import run_pipeline
-
-    _tell(options, "exploring")
-    program = explore(module, examples, options)
-    _tell(options, "optimising")
+    calls = [Call(*replace_markers(example, lambda marker: Marker(marker.value))) for example in examples]
+    tell(options, "exploring")
+    program = explore(module, calls, options.budget, lambda blocks: tell(options, "exploring", blocks))
+    tell(options, "optimising")
     return run_pipeline(program)
 
 
 def compile_program(program: Program, machines: Sequence[Target], options: BuildOptions) -> Compilation:
-    def report(done: int, total: int, label: str) -> None:
-        if options.progress is not None:
-            options.progress("compiling", done, total)
-
     return compile_subgraphs(
         tuple(program.subgraphs.values()),
         machines,
         jobs=options.jobs,
         cache_dir=options.cache_dir,
-        progress=report,
+        progress=lambda done, total, label: tell(options, "compiling", done, total),
         compiler=options.iree_compile,
     )
 
@@ -129,6 +127,6 @@ def debug_files(program: Program) -> Mapping[str, bytes]:
     }
 
 
-def _tell(options: BuildOptions, stage: str) -> None:
+def tell(options: BuildOptions, stage: str, done: int = 0, total: int = 0) -> None:
     if options.progress is not None:
-        options.progress(stage, 0, 1)
+        options.progress(stage, done, total)

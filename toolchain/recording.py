@@ -56,19 +56,18 @@ def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
 
 def call_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Fresh arguments for one call, with ``Dynamic`` markers replaced by their values."""
-    args, kwargs = copy.deepcopy((example.args, dict(example.kwargs)))
-    return (
-        pytree.tree_map(_unmarked, args, is_leaf=_is_marker),
-        pytree.tree_map(_unmarked, kwargs, is_leaf=_is_marker),
-    )
+    return copy.deepcopy(replace_markers(example, lambda marker: marker.value))
 
 
-def _is_marker(leaf: object) -> bool:
-    return isinstance(leaf, Dynamic)
+def replace_markers(example: Example, replacement: Callable[[Dynamic], Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with something else in the place of every ``Dynamic``."""
 
+    def replaced(leaf: Any) -> Any:
+        return replacement(leaf) if isinstance(leaf, Dynamic) else leaf
 
-def _unmarked(leaf: object) -> object:
-    return leaf.value if isinstance(leaf, Dynamic) else leaf
+    arguments = (example.args, dict(example.kwargs))
+    args, kwargs = pytree.tree_map(replaced, arguments, is_leaf=lambda leaf: isinstance(leaf, Dynamic))
+    return args, kwargs
 
 
 def _builtin_base(kind: type[BaseException]) -> type[BaseException]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toolchain.replay import leaves, same
@@ -32,12 +32,17 @@ results = st.recursive(
     max_leaves=8,
 )
 
+# A busy machine is no failure.
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+
+@patient
 @given(results)
 def test_everything_is_the_same_as_its_copy(result: object) -> None:
     assert same(result, copy.deepcopy(result))
 
 
+@patient
 @given(results)
 def test_nothing_is_the_same_as_a_tuple_around_it(result: object) -> None:
     assert not same(result, (result,))

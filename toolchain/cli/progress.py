@@ -44,4 +44,5 @@ class _Bars:
     def __call__(self, stage: str, done: int, total: int) -> None:
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(stage)
-        self._bars.update(self._tasks[stage], completed=done, total=total)
+        # A bar without a total moves to and fro.
+        self._bars.update(self._tasks[stage], completed=done, total=total or None)

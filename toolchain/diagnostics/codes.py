@@ -53,6 +53,12 @@ _REBUILD = "Copy the bundle again, or build it again."
 
 _MODEL = (
     Code(
+        "TC101",
+        "too many paths",
+        "Exploring took more blocks than the budget allows: paths that meet in states which cannot be merged multiply.",
+        "Make values the same on all paths, or give `BuildOptions(budget=...)` a larger number.",
+    ),
+    Code(
         "TC110",
         "not deterministic",
         "The program uses something that differs in every run, such as the time or Python's random numbers.",
@@ -160,6 +166,12 @@ _MODEL = (
         "Use `copy_()`, or make a new tensor.",
     ),
     Code(
+        "TC146",
+        "list element changed",
+        "A tensor is changed in place while it is also in a list whose length is only known at run time.",
+        "Append a clone.",
+    ),
+    Code(
         "TC150",
         "deep recursion",
         "The depth of a recursion depends on data, or exceeds the limit.",
@@ -213,6 +225,12 @@ _MODEL = (
         "A function that makes no sense in a staged program is called, such as one that inspects the interpreter.",
         "Follow the hint of the message.",
     ),
+    Code(
+        "TC170",
+        "result",
+        "The result holds something that cannot leave a compiled program.",
+        "Return tensors, Python values and containers of them.",
+    ),
 )
 
 _USAGE = (
@@ -221,6 +239,12 @@ _USAGE = (
         "command line",
         "The command line itself is wrong: an unknown verb or option, or a missing argument.",
         "See `toolchain --help` and `toolchain VERB --help`.",
+    ),
+    Code(
+        "TC210",
+        "argument of an example",
+        "An example has an argument that cannot be passed to a bundle.",
+        "Pass tensors, Python values and containers of them.",
     ),
     Code(
         "TC211",
@@ -278,6 +302,12 @@ _USAGE = (
         "Build it with `--debug`.",
     ),
     Code("TC227", "input file", "A file given as an input is not a NumPy array.", "Write it with `numpy.save`."),
+    Code(
+        "TC228",
+        "host calls",
+        "Functions are given as host calls; no host supports them.",
+        "Do it outside of the model.",
+    ),
 )
 
 _LOWERING = (
