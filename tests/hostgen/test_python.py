@@ -1,0 +1,138 @@
+"""The generated Python host: golden text, and it runs and agrees with the interpreter on all paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import hostgen
+from tests.hostgen.fake_runtime import FakeHost, plain
+from tests.ir.compare import call, coin, same
+from tests.ir.programs import CASES, STR, Case, V, early_exits, gates, make_program, positive
+from tests.passes.pass_testing import random_case
+from toolchain.diagnostics import UsageError
+from toolchain.ir import Leaf, Location, Mapping, Object, Program, Sequence
+from toolchain.ir.builder import FunctionBuilder
+from toolchain.ir.interpreter import Decide, Interpreter
+from toolchain.passes import run_pipeline
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text_is_the_golden_one(name: str) -> None:
+    """``UPDATE_GOLDEN=1 pytest tests/hostgen`` rewrites the files."""
+    text = hostgen.generate(run_pipeline(CASES[name]().program), "python")["program.py"]
+    golden = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(text)
+    assert text == golden.read_text()
+
+
+def assert_agrees(program: Program, case: Case, decide: Callable[[], Decide | None]) -> None:
+    for run in case.runs:
+        interpreter, host = Interpreter(program), FakeHost(program)
+        for leaves in run:
+            expected = call(interpreter, leaves, decide())
+            if expected is None:
+                break
+            actual = host.call(leaves, decide())
+            assert actual.decisions == expected.decisions
+            assert repr(actual.exception) == repr(expected.exception)
+            if expected.result is not None:
+                assert same(actual.result, plain(expected.result))
+            assert same(actual.mutated, expected.mutated)
+            assert same(host.state, interpreter.state)
+            assert host.state_index == interpreter.state_index
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_host_agrees_with_the_interpreter(name: str) -> None:
+    case = CASES[name]()
+    program = run_pipeline(case.program)
+    assert_agrees(program, case, lambda: None)
+    for seed in range(8):
+        assert_agrees(program, case, lambda seed=seed: coin(seed))  # type: ignore[misc]
+
+
+@settings(deadline=None, max_examples=60)
+@given(seed=st.integers(0, 2**32), size=st.integers(5, 60))
+def test_host_agrees_on_random_programs(seed: int, size: int) -> None:
+    case = random_case(seed, size)
+    program = run_pipeline(case.program)
+    assert_agrees(program, case, lambda: None)
+    assert_agrees(program, case, lambda: coin(seed))
+
+
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 2**32))
+def test_unoptimised_programs_run_too(seed: int) -> None:
+    from toolchain.passes.partition import partition
+
+    case = random_case(seed)
+    assert_agrees(partition(case.program), case, lambda: None)
+
+
+def body_lines(case: Case) -> list[str]:
+    text = FakeHost(run_pipeline(case.program)).text
+    return text[text.index("def ") : text.index("\n\n\nFUNCTIONS")].splitlines()
+
+
+def test_a_gated_block_costs_two_lines() -> None:
+    assert len(body_lines(gates(54))) == 2 * 54 + 4
+
+
+def test_long_programs_stay_flat() -> None:
+    for case in (gates(200), early_exits(200)):
+        assert max(len(line) - len(line.lstrip()) for line in body_lines(case)) == 8
+
+
+def test_control_lines_show_the_users_source(tmp_path: Path) -> None:
+    source = tmp_path / "model.py"
+    source.write_text("\n    if conf > thr:\n")
+    f = FunctionBuilder("commented")
+    entry, then, orelse = f.block(("conf", V)), f.block(), f.block()
+    entry.location = Location(str(source), 2)
+    [x] = entry.parameters
+    entry.branch(positive(entry, x), (then,), (orelse,))
+    then.return_(Leaf(x))
+    orelse.return_(Leaf(None))
+    [line] = [line for line in body_lines(Case(make_program(f.build()), ())) if "if" in line]
+    assert line == "    if decide(0, ops.item(p2)):  # model.py:2  if conf > thr:"
+
+
+def test_every_kind_of_result() -> None:
+    f = FunctionBuilder("results")
+    entry = f.block(V)
+    [x] = entry.parameters
+    text = entry.host("concat", "a", 'b"', type=STR)
+    tree = Mapping(
+        ("list", 2, ("t", None)),
+        (
+            Sequence("list", (Leaf(float("inf")), Leaf(-1), Leaf(True))),
+            Object("namedtuple", "lib", "Out", ("y", "z"), (Leaf(x), Sequence("tuple", (Leaf(text),)))),
+            Sequence("set", ()),
+        ),
+    )
+    entry.return_(tree)
+    program = make_program(f.build())
+    assert_agrees(run_pipeline(program), Case(program, gates(1).runs), lambda: None)
+
+
+def test_an_unknown_host_is_refused() -> None:
+    with pytest.raises(UsageError) as caught:
+        hostgen.generate(gates(1).program, "fortran")
+    assert caught.value.code == "TC223"
+
+
+def test_every_operation_exists_in_the_runtime() -> None:
+    from hostgen.python.expressions import function_name
+    from runtime_py import hostops
+    from toolchain.ir import OPCODES
+
+    assert [o for o in sorted(OPCODES) if not hasattr(hostops, function_name(o))] == []
