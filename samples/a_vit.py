@@ -14,8 +14,8 @@ from samples.blocks.transformer import EncoderLayer
 
 SIZE, PATCH, WIDTH, HEADS, LAYERS, CLASSES = 32, 8, 32, 4, 6, 10
 # Scale and shift of the halting logit, which is the first number of a token: chosen so that tokens leave at all layers.
-SCALE, SHIFT, LIMIT = 1.5, -1.5, 0.99
-SEEDS = (0, 1, 2, 3)
+SCALE, SHIFT, LIMIT = 1.5, -0.5, 0.99
+SEEDS = (6, 0, 7, 1)
 
 
 class AViT(nn.Module):

@@ -13,7 +13,7 @@ from samples.blocks.transformer import EncoderLayer, positions
 
 VOCABULARY, WIDTH, HEADS, MAX_HOPS, MAX_LENGTH, THRESHOLD = 200, 32, 4, 8, 24, 0.9
 GAIN = 4.0  # on the halting unit's untrained weights: two to eight hops occur
-SEEDS = (0, 1, 2, 3)
+SEEDS = (2, 1, 0, 19, 6)
 
 
 class UniversalTransformer(nn.Module):

@@ -14,9 +14,9 @@ from samples.blocks.images import random_image, random_images
 from samples.blocks.init import he_init
 
 SIZE, CLASSES = 32, 10
-# Entropies (nats) below which the first two exits answer: tertiles over 60 random images.
-THRESHOLDS = (1.0, 1.0)
-SEEDS = (0, 1, 2)
+# Entropies (nats) below which the first two exits answer: on 60 random images about a third leaves at each.
+THRESHOLDS = (1.95, 2.1)
+SEEDS = (1, 0, 3)
 
 
 def conv(inside: int, outside: int) -> nn.Sequential:

@@ -18,8 +18,8 @@ SIZE, CLASSES, BLOCKS_PER_STAGE = 32, 10, 2
 # The factor on the gates' untrained logits, and what is added to each gate's logit for executing: the median over 60
 # random images.
 GAIN = 10.0
-BIAS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-SEEDS = (0, 1, 2, 3)
+BIAS = (16.467, -25.725, -4.015, -28.405, -24.233, -33.91)
+SEEDS = (12, 0, 1, 20)
 
 
 class GatedBlock(nn.Module):

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 WIDTH, INPUT, CLASSES, TOLERANCE, MAX_STEPS = 32, 16, 10, 1e-3, 40
-SEEDS = (0, 1, 2, 3)
+SEEDS = (19, 4, 1, 7, 0, 11)
 
 
 class Cell(nn.Module):
@@ -55,7 +55,7 @@ def model() -> nn.Module:
     torch.manual_seed(0)
     net = DeepEquilibrium()
     with torch.no_grad():
-        net.cell.mix.weight.mul_(2.5)  # more than ten iterations where the input is small
+        net.cell.mix.weight.mul_(1.7)  # more than ten iterations where the input is small
     return net.eval()
 
 

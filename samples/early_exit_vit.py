@@ -16,8 +16,8 @@ from samples.blocks.transformer import EncoderLayer
 
 SIZE, PATCH, WIDTH, HEADS, LAYERS, CLASSES = 32, 8, 32, 4, 4, 10
 # The factors on the exits' untrained logits: chosen on 60 random images so that about a quarter leaves at each exit.
-THRESHOLD, SHARPNESS = 0.5, (4.0, 4.0, 4.0, 1.0)
-SEEDS = (0, 1, 2, 3)
+THRESHOLD, SHARPNESS = 0.5, (3.12, 2.96, 13.53, 1.0)
+SEEDS = (0, 70, 1, 4)
 
 
 class Result(NamedTuple):

@@ -12,8 +12,8 @@ from torch import nn
 from samples.blocks.transformer import EncoderLayer
 
 PHONEMES, WIDTH, HEADS, MELS, MAX_LENGTH, MAX_FRAMES = 40, 32, 4, 20, 12, 64
-GAIN, SHIFT = 1.5, -0.3  # on the untrained predictor: durations from 0 to about 8 frames
-SEEDS = (0, 1, 2, 3)
+GAIN, SHIFT = 3.0, 0.2  # on the untrained predictor: sentences without any frame and with more than 64 occur
+SEEDS = (0, 9, 2, 35)
 
 
 class FastSpeech(nn.Module):

@@ -13,7 +13,7 @@ from torch import nn
 from samples.blocks.transformer import EncoderLayer
 
 VOCABULARY, WIDTH, HEADS, LAYERS, LENGTH, CAPACITY = 200, 32, 4, 4, 12, 6
-SEEDS = (0, 1, 2, 3)
+SEEDS = (1, 0, 9, 3, 23)
 
 
 class RoutedBlock(nn.Module):

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 WIDTH, EXPERTS, TOP, TOKENS = 32, 6, 2, 5
-SEEDS = (0, 1, 2, 3)
+SEEDS = (3, 9, 12, 0, 20, 22)
 
 
 class Expert(nn.Module):

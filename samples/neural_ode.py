@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-INPUT, WIDTH, CLASSES, RTOL, ATOL, MAX_STEPS = 8, 16, 4, 1e-3, 1e-4, 60
-SEEDS = (0, 1, 2, 3)
+INPUT, WIDTH, CLASSES, RTOL, ATOL, MAX_STEPS = 8, 16, 4, 1e-4, 1e-5, 60
+SEEDS = (4, 1, 0, 3, 33)
 # Dormand and Prince (1980): the stages' weights (the last row is the fifth-order solution's) and the error estimate's.
 A = (
     (1 / 5,),
@@ -81,7 +81,7 @@ def model() -> nn.Module:
     net = NeuralODE()
     with torch.no_grad():
         for weight in net.field.parameters():
-            weight.mul_(3.0)  # stiff enough for rejected steps
+            weight.mul_(4.0)  # stiff enough for rejected steps
     return net.eval()
 
 

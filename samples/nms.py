@@ -13,9 +13,9 @@ from samples.blocks.images import random_image, random_images
 from samples.blocks.init import he_init
 from samples.blocks.residual import cifar_stem
 
-SIZE, GRID, SCORE_THRESHOLD, IOU_THRESHOLD, MAX_BOXES = 32, 4, 0.5, 0.3, 6
-BIAS = -1.0  # on the untrained score: none to all of the 16 boxes pass the filter
-SEEDS = (0, 1, 2, 3)
+SIZE, GRID, SCORE_THRESHOLD, IOU_THRESHOLD, MAX_BOXES = 32, 4, 0.5, 0.3, 8
+BIAS = -2.0  # on the untrained score: none to all of the 16 boxes pass the filter
+SEEDS = (0, 10, 12, 38, 6, 1)
 
 
 def iou(box: torch.Tensor, boxes: torch.Tensor) -> torch.Tensor:
@@ -49,7 +49,7 @@ class Detector(nn.Module):
         self.register_buffer("centres", torch.cartesian_prod(steps, steps))
 
     def forward(self, image: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Image (1x3x32x32) to boxes (Nx4) and scores (N), N from 0 to 6."""
+        """Image (1x3x32x32) to boxes (Nx4) and scores (N), N from 0 to 8."""
         out = self.head(self.features(image)).flatten(2)[0].T
         scores = torch.sigmoid(out[:, 0])
         centres = self.centres + 4 * torch.tanh(out[:, 1:3])

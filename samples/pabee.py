@@ -12,8 +12,8 @@ from torch import nn
 
 from samples.blocks.transformer import EncoderLayer
 
-VOCABULARY, WIDTH, HEADS, LAYERS, CLASSES, LENGTH, PATIENCE = 500, 64, 4, 8, 3, 16, 2
-SEEDS = (0, 1, 2, 3, 4, 5)
+VOCABULARY, WIDTH, HEADS, LAYERS, CLASSES, LENGTH, PATIENCE = 500, 64, 4, 8, 2, 16, 2
+SEEDS = (0, 18, 12, 6, 8, 3)
 
 
 class Pabee(nn.Module):
@@ -24,7 +24,7 @@ class Pabee(nn.Module):
         self.classifiers = nn.ModuleList(nn.Linear(WIDTH, CLASSES) for _ in range(LAYERS))
 
     def forward(self, tokens: torch.Tensor) -> tuple[torch.Tensor, int]:
-        """Tokens (1x16, int64) to logits (1x3) and the number of layers that were run."""
+        """Tokens (1x16, int64) to logits (1x2) and the number of layers that were run."""
         x = self.words(tokens)
         patient_result = None
         patient_counter = 0

@@ -12,7 +12,7 @@ from torch import nn
 FEATURES, WIDTH, VOCABULARY, BLANK, FRAMES, MAX_SYMBOLS = 8, 24, 20, 0, 10, 3
 # On the untrained weights, and on the blank's score: about half of the frames are blank.
 GAIN, BLANK_BIAS = 3.0, 1.0
-SEEDS = (0, 1, 2, 3)
+SEEDS = (5, 15, 9, 69, 11, 3)
 
 
 class Transducer(nn.Module):

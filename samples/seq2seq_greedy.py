@@ -11,8 +11,8 @@ from torch import nn
 
 VOCABULARY, WIDTH, BATCH, LENGTH, MAX_LENGTH, PAD, BOS, EOS = 50, 32, 3, 6, 20, 0, 1, 2
 # On the untrained weights, and on the end token's score: sentences of 1 to 20 tokens occur.
-GAIN, EOS_BIAS = 3.0, 0.8
-SEEDS = (0, 1, 2, 3)
+GAIN, EOS_BIAS = 3.0, 0.6
+SEEDS = (8, 10, 2, 47, 12)
 
 
 class Seq2Seq(nn.Module):

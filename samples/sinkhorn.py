@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 POINT, WIDTH, EPSILON, TOLERANCE, MAX_STEPS = 3, 16, 0.5, 1e-2, 50
-SEEDS = (0, 1, 2, 3)
+SEEDS = (6, 1, 2, 0, 20)
 
 
 class SinkhornMatcher(nn.Module):

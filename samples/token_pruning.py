@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import nn
 
 VOCABULARY, WIDTH, LAYERS, LENGTH, CLASSES = 100, 32, 4, 16, 3
-THRESHOLDS = (0.03, 0.05, 0.08)  # mean attention that a token must get; chosen so that all layers see 1 to 16 tokens
+THRESHOLDS = (0.07, 0.2, 0.3)  # mean attention that a token must get; chosen so that all layers see 1 to 16 tokens
 GAIN = 4.0  # on the untrained queries and keys, so that attention is uneven
-SEEDS = (0, 1, 2, 3)
+SEEDS = (35, 15, 0)
 
 
 class Layer(nn.Module):

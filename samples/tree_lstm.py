@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 VOCABULARY, WIDTH, CLASSES, NODES = 50, 24, 5, 7
-SEEDS = (0, 1, 2, 3)
+SEEDS = (4, 0, 1, 31)
 
 
 class TreeLstm(nn.Module):

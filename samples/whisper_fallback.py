@@ -4,6 +4,7 @@ Radford, Kim, Xu, Brockman, McLeavey, Sutskever: Robust Speech Recognition via L
 Dynamic: how many tokens a try has and how many tries are made. Sampling takes its Gumbel noise as an argument.
 """
 
+import itertools
 from collections.abc import Iterator
 
 import torch
@@ -12,10 +13,10 @@ from torch import nn
 
 FEATURES, WIDTH, VOCABULARY, EOS, MAX_LENGTH = 12, 32, 40, 0, 8
 TEMPERATURES = (0.0, 0.4, 0.8)
-GAIN, EOS_BIAS = 4.0, 1.0  # on the untrained weights, and on the end token's score
-# The first is the lower quartile of greedy tries.
-LOGPROB_THRESHOLD, REPETITION_THRESHOLD = -1.0, 0.5
-SEEDS = (0, 1, 2, 3)
+GAIN, EOS_BIAS = 4.0, 0.0  # on the untrained weights, and on the end token's score
+# On 60 random inputs half of the greedy tries fall back, and half of those again.
+LOGPROB_THRESHOLD, REPETITION_THRESHOLD = -1.5, 0.5
+SEEDS = (0, 27, 3, 5, 8, 14, 9, 2)
 
 
 class Recogniser(nn.Module):
@@ -43,7 +44,7 @@ class Recogniser(nn.Module):
     def repeats(self, tokens: list[int]) -> float:
         """The share of tokens that equal the one before."""
         same = 0
-        for a, b in zip(tokens, tokens[1:], strict=False):
+        for a, b in itertools.pairwise(tokens):
             if a == b:
                 same += 1
         return same / max(len(tokens), 1)
