@@ -233,7 +233,7 @@ def _topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool =
         return x.clone().expand([k] if k == 0 else []), torch.zeros([], dtype=torch.int64)
     if not isinstance(k, int) or not 0 < k <= _TOPK_UNROLLED:
         values, indices = _sort(x, dim, largest)
-        return torch.narrow(values, dim, 0, k), torch.narrow(indices, dim, 0, k)
+        return _narrow(values, dim, 0, k), _narrow(indices, dim, 0, k)
     indices = torch.cat(_best_positions(_ordered(x), k, dim, largest), dim)
     return torch.gather(x, dim, indices), indices
 
@@ -322,6 +322,79 @@ def _cat(tensors: Sequence[Tensor], dim: int = 0) -> Any:
 
 def _is_empty(x: Tensor) -> bool:
     return any(isinstance(dim, int) and dim == 0 for dim in x.shape)
+
+
+# --- operations whose usual decomposition asks about unknown sizes
+
+
+@_replaces(aten._scaled_dot_product_flash_attention_for_cpu.default)
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Any:
+    if dropout_p:
+        return NotImplemented
+    factor = query.size(-1) ** -0.5 if scale is None else scale
+    scores = torch.matmul(query, key.transpose(-1, -2)) * factor
+    if is_causal:
+        rows, columns = torch.arange(query.size(-2)), torch.arange(key.size(-2))
+        scores = torch.where(columns.unsqueeze(0) <= rows.unsqueeze(1), scores, -torch.inf)
+    if attn_mask is not None:
+        scores = torch.where(attn_mask, scores, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return torch.matmul(torch.softmax(scores, -1), value), _logsumexp(scores, [-1])
+
+
+@_replaces(aten._log_softmax.default)
+def _log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
+    wide = x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
+    shifted = wide if _is_empty(x) or x.dim() == 0 else wide - torch.amax(wide, dim, True)
+    out = shifted - torch.log(torch.sum(torch.exp(shifted), dim, True))
+    return out if half_to_float else out.to(x.dtype)
+
+
+@_replaces(aten.logsumexp.default)
+def _logsumexp(x: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    if _is_empty(x) or x.dim() == 0:
+        return torch.log(torch.sum(torch.exp(x), dim, keepdim))
+    most = torch.amax(x, dim, True)
+    most = torch.where(most.abs() == torch.inf, torch.zeros_like(most), most)
+    total = torch.log(torch.sum(torch.exp(x - most), dim, True)) + most
+    return total if keepdim else total.squeeze(list(dim))
+
+
+def _narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+    return aten.slice(aten.slice(x, dim, start), dim, 0, length)
+
+
+@_replaces(aten.roll.default)
+def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    if not dims:
+        return _roll(x.reshape(-1), shifts, [0]).reshape(x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.size(dim)
+        x = torch.index_select(x, dim, torch.remainder(torch.arange(size) - shift, size))
+    return x
+
+
+@_replaces(aten.select_scatter.default)
+def _select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+    size = x.size(dim)
+    places = torch.arange(size).reshape([-1 if d == dim % x.dim() else 1 for d in range(x.dim())])
+    # The sign of the index is unknown; at most one of the two is within the range.
+    return torch.where((places == index) | (places == index + size), source.unsqueeze(dim), x)
+
+
+@_replaces(aten.rsub.Scalar)
+def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+    """torch-mlir has no difference of a number that is a parameter and a tensor."""
+    return x * -alpha + other
 
 
 # --- distances

@@ -46,13 +46,14 @@ def export(subgraph: Subgraph) -> torch.fx.GraphModule:
         try:
             # Some decompositions work in place, which MLIR's values cannot.
             functional = torch.func.functionalize(replay, remove="mutations")
-            return make_fx(functional, decomposition_table=decomposition_table(), tracing_mode="real")(*inputs)
+            graph = make_fx(functional, decomposition_table=decomposition_table(), tracing_mode="real")(*inputs)
         except LoweringError:
             raise
         except GuardOnDataDependentSymNode as error:
             raise replay.failure(f"depends on a size that is only known at run time ({error.cond})") from error
         except Exception as error:
             raise replay.failure(f"fails: {type(error).__name__}: {_first_line(error)}") from error
+    return _without_dead_code(graph)
 
 
 class _Replay:
@@ -99,6 +100,13 @@ class _Replay:
             f"subgraph {self.subgraph.name}, {where}: {what} {reason}",
             "keep this operation out of the compiled part, or write it with operations that do not need the value",
         )
+
+
+def _without_dead_code(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    # Tracing leaves arithmetic on sizes that only served its own checks, some of it unknown to torch-mlir.
+    graph.graph.eliminate_dead_code()
+    graph.recompile()
+    return graph
 
 
 def resolve(target: str, location: Location) -> Any:
