@@ -38,8 +38,8 @@ def build(
     Everything that can be wrong with the arguments and the model is found before anything is compiled. Raises
     ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``.
     """
+    from toolchain import pipeline
     from toolchain.bundle import write_bundle
-    from toolchain.pipeline import check_build, compile_program, debug_files, emit_hosts, explore_program, versions_used
     from toolchain.recording import record
 
     start = time.perf_counter()
@@ -47,13 +47,14 @@ def build(
     if host_calls:
         raise UsageError("TC228", "no host program can call functions of the model", "do it outside of the model")
     calls, path = as_examples(examples), Path(out)
-    machines = check_build(module, targets, hosts, path, options)
-    program = explore_program(module, calls, options)
-    emitted = emit_hosts(program, hosts)
+    machines = pipeline.check_build(module, targets, hosts, path, options)
+    program = pipeline.explore_program(module, calls, options)
+    emitted = pipeline.emit_hosts(program, hosts)
     tests = record(module, calls)
-    compilation = compile_program(program, machines, options)
-    debug = debug_files(program) if options.debug else {}
-    write_bundle(program, compilation, machines, emitted, [tests], path, versions_used(options), debug)
+    compilation = pipeline.compile_program(program, machines, options)
+    debug = pipeline.debug_files(program) if options.debug else {}
+    pipeline.tell(options, "writing")
+    write_bundle(program, compilation, machines, emitted, [tests], path, pipeline.versions_used(options), debug)
     return Bundle(
         path=path,
         seconds=time.perf_counter() - start,

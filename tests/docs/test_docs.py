@@ -19,6 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +63,17 @@ def run_page(page: Path, folder: Path) -> None:
                 run_console(snippet, where, folder)
             case _:
                 pytest.fail(f"{where}: unknown marker {snippet.marker}")
+
+
+@contextlib.contextmanager
+def own_modules(folder: Path) -> Iterator[None]:
+    """Modules of the folder go with it: two pages may have files of one name."""
+    try:
+        yield
+    finally:
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", "")).startswith(str(folder)):
+                del sys.modules[name]
 
 
 def execute(snippet: Snippet, where: str, names: dict[str, object]) -> None:
@@ -111,15 +123,25 @@ def matches(expected: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed if printed.endswith("\n") or not printed else printed + "\n") is not None
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if snippets_of(p)], ids=lambda p: str(p.relative_to(ROOT)))
-def test_the_marked_blocks_of_a_page_do_what_they_say(page: Path, tmp_path: Path) -> None:
-    with contextlib.chdir(tmp_path):
+def test_the_marked_blocks_of_a_page_do_what_they_say(
+    page: Path, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOLCHAIN_CACHE_DIR", str(cache))
+    monkeypatch.syspath_prepend(tmp_path)
+    with contextlib.chdir(tmp_path), own_modules(tmp_path):
         run_page(page, tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_relative_links_lead_somewhere(page: Path) -> None:
-    missing = [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    missing = [link for link in LINK.findall(prose) if not (page.parent / link).exists()]
     assert missing == []
 
 
