@@ -66,9 +66,7 @@ def test_other_machines_have_no_host_target() -> None:
 @pytest.mark.slow
 def test_flags_are_those_of_the_compiler(tmp_path: Path) -> None:
     source = tmp_path / "add.mlir"
-    source.write_text(
-        "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { %0 = math.sqrt %a : tensor<4xf32> return %0 : tensor<4xf32> }"
-    )
+    source.write_text("func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> { return %a : tensor<4xf32> }")
     for cpu in CPU_FLAGS:
         command = [
             find_compiler().path,

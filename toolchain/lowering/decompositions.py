@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,9 @@ LIMITATIONS: Mapping[str, str] = MappingProxyType(
     {
         "subnormal numbers": "IREE runs with subnormals flushed to zero; PyTorch on CPU computes with them",
         "topk indices of equal elements": "PyTorch promises no order among them; compiled, the lowest index is first",
+        "sin and cos of huge numbers": "IREE's approximations give infinity where PyTorch reduces the argument",
+        "atan2 of infinities and signed zeros": "comes out as NaN or with another sign; finite arguments agree",
+        "remainder of quotients above 2**29": "computed in double precision, not exactly",
         "random operations": "they draw from IREE's generator: the front end must not leave them in a subgraph",
         "indices out of range": "IREE reads garbage or writes nothing: the front end checks before the call",
         "division of integers by zero": "gives an arbitrary number or a trap: the front end checks before the call",
@@ -42,6 +45,7 @@ _FROM_TORCH = (
 )
 
 _OURS: dict[Any, Callable[..., Any]] = {}
+_Decomposition = TypeVar("_Decomposition", bound=Callable[..., Any])
 
 
 @functools.cache
@@ -50,8 +54,8 @@ def decomposition_table() -> Mapping[Any, Callable[..., Any]]:
     return {**get_decomposition_table(), **get_decompositions(_FROM_TORCH), **_OURS}
 
 
-def _replaces(*overloads: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+def _replaces(*overloads: Any) -> Callable[[_Decomposition], _Decomposition]:
+    def register(function: _Decomposition) -> _Decomposition:
         _OURS.update(dict.fromkeys(overloads, function))
         return function
 
@@ -270,7 +274,7 @@ def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
 
 @_replaces(aten.masked_select.default)
 def _masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    x, mask = torch.broadcast_tensors(x, mask)
+    x, mask = torch.broadcast_tensors(x, mask)  # type: ignore[no-untyped-call]
     return torch.index_select(x.reshape(-1), 0, torch.nonzero(mask.reshape(-1)).squeeze(1))
 
 
@@ -359,14 +363,14 @@ def _log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
 
 
 @_replaces(aten.logsumexp.default)
-def _logsumexp(x: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+def _logsumexp(x: Tensor, dim: list[int], keepdim: bool = False) -> Tensor:
     x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     if _is_empty(x) or x.dim() == 0:
         return torch.log(torch.sum(torch.exp(x), dim, keepdim))
     most = torch.amax(x, dim, True)
     most = torch.where(most.abs() == torch.inf, torch.zeros_like(most), most)
     total = torch.log(torch.sum(torch.exp(x - most), dim, True)) + most
-    return total if keepdim else total.squeeze(list(dim))
+    return total if keepdim else total.squeeze(dim)
 
 
 def _narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from toolchain.diagnostics import LoweringError, ToolEnvironmentError
+from toolchain.ir import Subgraph
 from toolchain.lowering.targets import Target
+from toolchain.lowering.tuning import tuning_flags
 
 TIME_LIMIT_S = 600.0
 
@@ -69,19 +72,19 @@ def _identify(path: Path) -> Compiler:
     return Compiler(path, " ".join(done.stdout.split()))
 
 
-def compile_flags(target: Target) -> tuple[str, ...]:
-    """Everything that iree-compile is told for ``target``, file names aside."""
-    return (*COMMON_FLAGS, *target.compile_flags)
+def compile_flags(subgraph: Subgraph, target: Target) -> tuple[str, ...]:
+    """Everything that iree-compile is told, file names aside."""
+    return (*COMMON_FLAGS, *target.compile_flags, *tuning_flags(subgraph, target))
 
 
 def compile_module(
-    module: MlirModule, target: Target, output: Path, compiler: Compiler, time_limit: float = TIME_LIMIT_S
+    module: MlirModule, flags: Sequence[str], output: Path, compiler: Compiler, time_limit: float = TIME_LIMIT_S
 ) -> None:
-    """Writes the VMFB of ``module`` to ``output``.
+    """Writes the VMFB of ``module`` to ``output``; ``flags`` are those of ``compile_flags``.
 
     Raises LoweringError: TC303 the compiler refuses the module, TC304 it exceeds the time limit, TC305 it crashes.
     """
-    command = [str(compiler.path), "-", *compile_flags(target), "-o", str(output)]
+    command = [str(compiler.path), "-", *flags, "-o", str(output)]
     try:
         done = subprocess.run(command, input=module.text, capture_output=True, text=True, timeout=time_limit)
     except subprocess.TimeoutExpired as error:

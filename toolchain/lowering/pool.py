@@ -148,7 +148,7 @@ def _compile_all(
                 failures.append(error)
                 report.step(job)
             else:
-                running[pool.submit(compile_module, module, job.target, output, tool)] = (job, output)
+                running[pool.submit(compile_module, module, job.key.flags, output, tool)] = (job, output)
         for future in as_completed(running):
             job, output = running[future]
             try:
@@ -181,7 +181,7 @@ def _key(subgraph: Subgraph, target: Target, compiler: Compiler) -> CacheKey:
     return CacheKey(
         subgraph=canonical_text(subgraph),
         target=f"{target.canonical} {target.identity}".strip(),
-        flags=compile_flags(target),
+        flags=compile_flags(subgraph, target),
         versions=(*versions, f"iree={compiler.version}", f"lowering={_own_version()}"),
     )
 

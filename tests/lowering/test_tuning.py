@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.lowering.support import Case, check, record
+from toolchain.lowering import Target, compile_subgraphs
+from toolchain.lowering.tuning import DATA_TILING, tuning_flags
+
+_X, _W = torch.ones(2, 3), torch.ones(4, 3)
+_IMAGE = torch.ones(1, 4, 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("case", "pays"),
+    [
+        (Case(F.linear, (_X,), (_W,)), True),
+        (Case(lambda x, w: x @ (w * 2).t(), (_X,), (_W,)), True),
+        (Case(lambda x, w: x @ w.t(), (_X, _W)), False),
+        (Case(lambda x, w: x + w, (_X,), (_X,)), False),
+        (Case(F.conv2d, (_IMAGE,), (torch.ones(2, 4, 1, 1),)), True),
+        (Case(lambda x, w: F.conv2d(x, w, groups=4), (_IMAGE,), (torch.ones(4, 1, 3, 3),)), False),
+    ],
+)
+def test_data_tiling_is_for_constant_weights(case: Case, pays: bool, cpu: Target) -> None:
+    assert (tuning_flags(record("sub0", case), cpu) == (DATA_TILING,)) is pays
+
+
+@pytest.mark.slow
+def test_tiled_and_untiled_agree(cpu: Target, cache_dir: Path) -> None:
+    generator = torch.Generator().manual_seed(0)
+    weights = tuple(torch.randn(dims, generator=generator) / 8 for dims in ((70, 65), (70,), (33, 70)))
+    case = Case(lambda x, a, b, c: F.relu(x @ a.t() + b) @ c.t(), (torch.randn(5, 65, generator=generator),), weights)
+    check(case, compile_subgraphs([record("sub0", case)], [cpu], cache_dir=cache_dir).modules["sub0", "cpu"])

@@ -1,0 +1,121 @@
+"""Every work-around is still needed: without it, a module does not compile or differs from PyTorch.
+
+A test that fails here says that a defect is gone and its work-around can go.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.lowering.hard_values import NAN
+from tests.lowering.support import Case, Runner, check, op, record, scalar, subgraph, tensor
+from toolchain.diagnostics import LoweringError
+from toolchain.ir import Subgraph
+from toolchain.lowering import Target, compile_subgraphs, decompositions, export, iree
+from toolchain.lowering.iree import find_compiler
+
+aten = torch.ops.aten
+_ROW = torch.tensor([[1.0, NAN, 3.0, 2.0], [2.0, 1.0, 2.0, 1.0]])
+_VECTOR = torch.tensor([NAN, 1.0, -2.0, torch.inf])
+_BYTES = torch.tensor([1, 200, 255], dtype=torch.uint8)
+
+# Operation overloads -> a function that comes out wrong, or not at all, without our replacement of them.
+_NEEDED: dict[str, tuple[tuple[Any, ...], Case]] = {
+    "argmax": ((aten.argmax.default,), Case(lambda x: x.argmax(1), (_ROW,))),
+    "argmin": ((aten.argmin.default,), Case(lambda x: x.argmin(1), (_ROW,))),
+    "max_dim": ((aten.max.dim,), Case(lambda x: x.max(1)[1], (_ROW,))),
+    "min_dim": ((aten.min.dim,), Case(lambda x: x.min(1)[1], (_ROW,))),
+    "maximum": ((aten.maximum.default,), Case(lambda x: torch.maximum(x, x.flip(0)), (_VECTOR,))),
+    "minimum": ((aten.minimum.default,), Case(lambda x: torch.minimum(x, x.flip(0)), (_VECTOR,))),
+    "clamp": ((aten.clamp.default,), Case(lambda x: x.clamp(-1, 1), (_VECTOR,))),
+    "relu": ((aten.relu.default,), Case(F.relu, (_VECTOR,))),
+    "hardtanh": ((aten.hardtanh.default,), Case(F.hardtanh, (_VECTOR,))),
+    "eq": ((aten.eq.Tensor,), Case(lambda x: x == x, (_VECTOR,))),
+    "remainder": ((aten.remainder.Tensor,), Case(lambda x: torch.ones(4) % x, (_VECTOR,))),
+    "fmod": ((aten.fmod.Tensor,), Case(lambda x: torch.fmod(torch.ones(4), x), (_VECTOR,))),
+    "sort": ((aten.sort.default, aten.sort.stable), Case(lambda x: tuple(x.sort(1)), (_ROW,))),
+    "topk": ((aten.topk.default,), Case(lambda x: x.topk(2)[0], (_ROW,))),
+    "mask": ((aten.index.Tensor,), Case(lambda x: x[x > 0], (_ROW,))),
+    "masked_select": ((aten.masked_select.default,), Case(lambda x: torch.masked_select(x, x > 0), (_ROW,))),
+    "cat": ((aten.cat.default,), Case(lambda x: torch.cat([x, x]), (torch.zeros(0, 3),))),
+    "cdist": ((aten._cdist_forward.default,), Case(torch.cdist, (torch.zeros(2, 3), torch.ones(2, 3)))),
+    "log_softmax": ((aten._log_softmax.default,), Case(lambda x: x.log_softmax(0), (_ROW,), (), True)),
+    "roll": ((aten.roll.default,), Case(lambda x: x.roll(1, 0), (_ROW,), (), True)),
+    "gelu_tanh": ((aten.gelu.default,), Case(lambda x: F.gelu(x, approximate="tanh"), (torch.linspace(-2, 2, 9),))),
+}
+
+
+@pytest.fixture
+def limited_compiler(tmp_path: Path) -> Path:
+    """iree-compile with 8 GB of address space: the defect of boolean masks takes all memory there is."""
+    script = tmp_path / "iree-compile"
+    script.write_text(f'#!/bin/sh\nulimit -v 8000000\nexec "{find_compiler().path}" "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+def _is_right(graph: Subgraph, case: Case, cpu: Target, tmp_path: Path, compiler: Path) -> bool:
+    try:
+        compiled = compile_subgraphs([graph], [cpu], cache_dir=tmp_path / "cache", compiler=compiler)
+        check(case, compiled.modules["sub0", "cpu"])
+    except (LoweringError, AssertionError):
+        return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _NEEDED)
+def test_replacement_is_needed(
+    name: str, cpu: Target, tmp_path: Path, limited_compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overloads, case = _NEEDED[name]
+    graph = record("sub0", case)
+    assert _is_right(graph, case, cpu, tmp_path / "with", limited_compiler)
+    table = {key: value for key, value in decompositions.decomposition_table().items() if key not in overloads}
+    monkeypatch.setattr(export, "decomposition_table", lambda: table)
+    assert not _is_right(graph, case, cpu, tmp_path / "without", limited_compiler)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", [lambda u: u == 200, lambda u: u // 3, lambda u: u.max()])
+def test_arithmetic_on_bytes_must_be_wider(
+    function: Any, cpu: Target, tmp_path: Path, limited_compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case(function, (_BYTES,))
+    monkeypatch.setattr(export, "_NARROW", ())
+    assert not _is_right(record("sub0", case), case, cpu, tmp_path, limited_compiler)
+
+
+@pytest.mark.slow
+def test_doubles_must_not_be_demoted(
+    cpu: Target, tmp_path: Path, limited_compiler: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, f, y = tensor(0, "float64", 2), scalar(1, "float"), tensor(2, "float64", 2)
+    graph = subgraph([x, f], [op("mul.Tensor", (x, f), y)])
+    monkeypatch.setattr(iree, "COMMON_FLAGS", ("--iree-input-type=torch",))
+    module = compile_subgraphs([graph], [cpu], cache_dir=tmp_path, compiler=limited_compiler).modules["sub0", "cpu"]
+    with pytest.raises(ValueError, match=r".*"):
+        Runner(module)(torch.ones(2, dtype=torch.float64), 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["subnormal", "sin", "atan2"])
+def test_limitations_still_hold(name: str, cpu: Target, tmp_path: Path, limited_compiler: Path) -> None:
+    """What ``LIMITATIONS`` lists."""
+    limits = {
+        "subnormal": Case(lambda x: x * 1.0, (torch.tensor([1e-40]),)),
+        "sin": Case(torch.sin, (torch.tensor([3e38]),)),
+        "atan2": Case(torch.atan2, (torch.tensor([torch.inf]), torch.tensor([-torch.inf]))),
+    }
+    case = limits[name]
+    if name == "subnormal":
+        graph = record("sub0", case)
+        module = compile_subgraphs([graph], [cpu], cache_dir=tmp_path, compiler=limited_compiler).modules["sub0", "cpu"]
+        assert Runner(module)(torch.tensor([1e-40]))[0].tolist() == [0.0]
+    else:
+        assert not _is_right(record("sub0", case), case, cpu, tmp_path, limited_compiler)
