@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from toolchain.diagnostics import UsageError
 from toolchain.ir import Program
@@ -19,8 +21,21 @@ def generate(program: Program, host: str) -> Mapping[str, str]:
     """
     if host not in HOSTS:
         raise UsageError("TC223", f"unknown host {host!r}", f"choose from {', '.join(HOSTS)}")
-    files: Mapping[str, str] = importlib.import_module(f"hostgen.{host}").generate(program)
+    with _recursion_for(program):
+        files: Mapping[str, str] = importlib.import_module(f"hostgen.{host}").generate(program)
     return files
+
+
+@contextmanager
+def _recursion_for(program: Program) -> Iterator[None]:
+    """Room for statements nested as deeply as there are blocks: an ``elif`` nests in the one before it."""
+    before = sys.getrecursionlimit()
+    blocks = max((len(f.blocks) for f in program.functions), default=0)
+    sys.setrecursionlimit(max(before, 1000 + 20 * blocks))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 __all__ = ["HOSTS", "generate"]

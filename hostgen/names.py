@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from toolchain.ir import Function, ListType, Program, ScalarType, TensorType, Value
 
@@ -12,6 +12,12 @@ def identifier(text: str) -> str:
     """``text`` with everything that no identifier may hold replaced; ``layer.cache`` becomes ``layer_cache``."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
     return f"_{name}" if not name or name[0].isdigit() else name
+
+
+def distinct_names(wishes: Sequence[str], reserved: frozenset[str]) -> list[str]:
+    """One identifier per wish, all different and none in ``reserved``."""
+    taken = set(reserved)
+    return [_distinct(identifier(wish), taken) for wish in wishes]
 
 
 def name_variables(

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
-from toolchain.ir import Block, Branch, Edge, Function, Jump, Operand, Raise, Return, Value, edges_of
+from toolchain.ir import Block, Branch, Call, Edge, Function, Jump, Operand, Raise, Return, Value, edges_of
 from toolchain.ir.graph import Cfg
 
 Region: TypeAlias = "tuple[Statement, ...]"
@@ -136,11 +136,15 @@ _Fall: TypeAlias = "Leave | Continue | None"
 _Code: TypeAlias = "Callable[[int, _Fall, list[Statement]], int | None]"
 
 
+_MAX_DEPTH = 8
+
+
 class _Structurer:
     """Makes statements whose leaves name their target only; ``_resolved`` finds out how far that is."""
 
     def __init__(self, cfg: Cfg) -> None:
         self._cfg = cfg
+        self._depth = 0
 
     @cached_property
     def _followers(self) -> dict[int, list[int]]:
@@ -232,11 +236,15 @@ class _Structurer:
         """If the smaller side never falls through, the larger one follows it on the same level of nesting."""
         then_first = self._size(block.id, branch.then) <= self._size(block.id, branch.orelse)
         first, second = (branch.then, branch.orelse) if then_first else (branch.orelse, branch.then)
-        region = self._side(block.id, first, fall)
+        # Too deep, a side leaves explicitly even where it could fall through, so that the other need not be nested.
+        region = self._side(block.id, first, fall if self._depth < _MAX_DEPTH else None)
         if _exits(region):
             statements.append(If(block, branch, region if then_first else (), () if then_first else region))
             return self._go(block.id, second, fall, statements)
+        is_alternative = not any(isinstance(op, Call) for op in self._cfg.blocks[second.target].operations)
+        self._depth += not is_alternative  # mere alternatives are written as elif, which does not nest
         other = self._side(block.id, second, fall)
+        self._depth -= not is_alternative
         statements.append(If(block, branch, *((region, other) if then_first else (other, region))))
         return None
 

@@ -25,13 +25,15 @@ from collections.abc import Mapping
 
 import jinja2
 
-from hostgen.python.emitter import emit_function
+from hostgen.names import distinct_names
+from hostgen.python.emitter import RESERVED, emit_function
 from toolchain.ir import Program
 
 
 def generate(program: Program) -> Mapping[str, str]:
     """``{"program.py": text}`` for a partitioned program."""
-    functions = [emit_function(program, f) for f in program.functions]
+    names = distinct_names([f.name for f in program.functions], RESERVED | {"FUNCTIONS"})
+    functions = [emit_function(program, f, name) for f, name in zip(program.functions, names, strict=True)]
     return {"program.py": _template().render(name=program.name, functions=functions)}
 
 

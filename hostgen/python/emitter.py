@@ -8,12 +8,13 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from hostgen.inlining import choose_inlining
-from hostgen.names import identifier, name_variables
+from hostgen.names import name_variables
 from hostgen.python.expressions import Expression, ExpressionPrinter, display_tuple, negated
 from hostgen.ranges import integer_bits
 from hostgen.structure import (
@@ -88,14 +89,13 @@ class PythonFunction:
     body: str
 
 
-def emit_function(program: Program, function: Function) -> PythonFunction:
+def emit_function(program: Program, function: Function, name: str) -> PythonFunction:
     emitter = _Emitter(program, function)
     lines = list(_laid_out(emitter.lines(), 1))
     text = "\n".join(lines)
     bound = [name for name in ("calls", "decide") if f"{name}[" in text or f"{name}(" in text]
     if bound:
         lines.insert(0, f"{_INDENT}{', '.join(bound)} = {', '.join(f'rt.{name}' for name in bound)}")
-    name = identifier(function.name)
     return PythonFunction(name, function.entry, function.state, emitter.parameters, "\n".join(lines))
 
 
@@ -265,11 +265,26 @@ def _as_while(lines: list[Line], comment: str) -> Suite:
 def _laid_out(lines: list[Line], depth: int) -> Iterator[str]:
     for line in lines:
         if isinstance(line, str):
-            yield _INDENT * depth + line
+            yield from _wrapped(line, _INDENT * depth)
         else:
             header = f"{line.keyword} {line.condition}".rstrip() + ":"
             yield _INDENT * depth + _with_comment(header, line.comment, len(_INDENT) * depth)
             yield from _laid_out(line.body, depth + 1)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    """A call with very many results on several lines. Nothing else is broken up: it may hold texts with spaces."""
+    targets, _, source = text.partition(" = ")
+    if len(indent) + len(text) <= _LINE_LENGTH or not (source.startswith("calls[") and ", " in targets):
+        return [indent + text]
+    return textwrap.wrap(
+        f"({targets}) = {source}",
+        width=_LINE_LENGTH,
+        initial_indent=indent,
+        subsequent_indent=f"{indent} ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _with_comment(text: str, comment: str, indent: int = 0) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,22 @@ from hypothesis import strategies as st
 import hostgen
 from tests.hostgen.fake_runtime import FakeHost, plain
 from tests.ir.compare import call, coin, same
-from tests.ir.programs import CASES, STR, Case, V, early_exits, gates, make_program, positive
+from tests.ir.programs import (
+    BOOL,
+    CASES,
+    STR,
+    VECTORS,
+    Case,
+    V,
+    carried_state,
+    early_exits,
+    gates,
+    make_program,
+    positive,
+)
 from tests.passes.pass_testing import random_case
 from toolchain.diagnostics import UsageError
-from toolchain.ir import Leaf, Location, Mapping, Object, Program, Sequence
+from toolchain.ir import INT, Leaf, Location, Mapping, Object, Program, Sequence
 from toolchain.ir.builder import FunctionBuilder
 from toolchain.ir.interpreter import Decide, Interpreter
 from toolchain.passes import run_pipeline
@@ -90,6 +103,48 @@ def test_a_gated_block_costs_two_lines() -> None:
 def test_long_programs_stay_flat() -> None:
     for case in (gates(200), early_exits(200)):
         assert max(len(line) - len(line.lstrip()) for line in body_lines(case)) == 8
+
+
+@pytest.mark.parametrize(("computes", "indent"), [(False, 8), (True, 44)])
+def test_long_chains_of_alternatives_do_not_nest(computes: bool, indent: int) -> None:
+    """``if ... elif ... elif ...``, where conditions may need tensor work of their own."""
+    f = FunctionBuilder("alternatives")
+    block, join = f.block(V, INT), f.block(V)
+    x, n = block.parameters
+    for i in range(150):
+        chosen, onward = f.block(), f.block()
+        if computes:
+            condition = positive(block, block.tensor("aten.relu.default", x))
+        else:
+            condition = block.host("eq", n, i, type=BOOL)
+        block.branch(condition, (chosen,), (onward,))
+        chosen.jump(join, chosen.tensor("aten.mul.Tensor", x, i))
+        block = onward
+    block.jump(join, x)
+    join.return_(Leaf(join.tensor("aten.relu.default", join.parameters[0])))
+    case = Case(make_program(f.build(), inputs=(V, INT)), tuple(((run[0][0], 140),) for run in VECTORS))
+    assert max(len(line) - len(line.lstrip()) for line in body_lines(case)) == indent
+    assert_agrees(run_pipeline(case.program), case, lambda: None)
+
+
+def test_very_many_results_are_wrapped() -> None:
+    f = FunctionBuilder("many")
+    entry, then, orelse = f.block(V), f.block(), f.block()
+    [x] = entry.parameters
+    values = [entry.tensor("aten.add.Tensor", x, i) for i in range(60)]
+    entry.branch(positive(entry, x), (then,), (orelse,))
+    then.return_(Sequence("list", tuple(map(Leaf, values[:30]))))
+    orelse.return_(Sequence("list", tuple(map(Leaf, values[30:]))))
+    case = Case(make_program(f.build()), VECTORS)
+    assert all(len(line) <= 120 for line in body_lines(case) if "return" not in line)
+    assert_agrees(run_pipeline(case.program), case, lambda: None)
+
+
+def test_functions_of_one_name_stay_apart() -> None:
+    program = carried_state().program
+    twins = replace(program, functions=tuple(replace(f, name="forward") for f in program.functions))
+    text = hostgen.generate(run_pipeline(twins), "python")["program.py"]
+    assert "(0, 0): forward,\n    (0, 1): forward_2,\n" in text
 
 
 def test_control_lines_show_the_users_source(tmp_path: Path) -> None:

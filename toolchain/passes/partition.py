@@ -48,8 +48,8 @@ def _partition_block(block: Block, readers: dict[Value, set[int]], subgraphs: di
     for level in sorted(by_level):
         group = tuple(op for op in by_level[level] if isinstance(op, TensorOp))
         operations += [op for op in by_level[level] if not isinstance(op, TensorOp)]
-        if group:
-            results = tuple(_observed(group, block, readers))
+        results = tuple(_observed(group, block, readers))
+        if results:
             operations.append(_call(group, results, subgraphs))
     return replace(block, operations=tuple(operations))
 
