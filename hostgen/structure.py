@@ -4,7 +4,7 @@ The dominator tree gives the nesting: a block with one way in stands where it is
 the code that it is immediately dominated by (Ramsey, "Beyond Relooper", ICFP 2022). Two things are our own: what a loop
 leads to stands behind the loop rather than in it, and long chains of diamonds or early exits stay flat.
 
-A region is a sequence of statements. Running off its end means what the surrounding statement says: behind a ``Then``,
+A region is a sequence of statements. Running off its end means what the surrounding statement says: behind the ``If``,
 back to the head at the end of a loop body, behind a labelled group.
 """
 

@@ -41,7 +41,7 @@ class Outcome:
     mutated: tuple[tuple[int, Datum], ...] = ()
 
 
-class ProgramRaised(Exception):
+class _ProgramRaised(Exception):
     """An operation of the program raised ``__cause__``."""
 
 
@@ -70,7 +70,7 @@ class Interpreter:
         environment = dict(zip(function.blocks[0].parameters, (*self.state, *leaves), strict=True))
         try:
             ending = self._run(function, environment, decide, decisions, fuel)
-        except ProgramRaised as raised:
+        except _ProgramRaised as raised:
             return Outcome(None, raised.__cause__, tuple(decisions))
         return self._finish(ending, environment, tuple(decisions))
 
@@ -116,20 +116,17 @@ class Interpreter:
     def _run_operation(self, op: Operation, environment: Environment) -> tuple[Datum, ...]:
         match op:
             case TensorOp():
-                return self._run_tensor_op(op, environment)
+                return _run_with(op, lambda leaf: self._datum(leaf, environment))
             case HostOp():
                 operands = [self._datum(o, environment) for o in op.operands]
                 try:
                     return run_host_op(op, operands)
                 except Exception as error:
-                    raise ProgramRaised from error
+                    raise _ProgramRaised from error
             case Call():
                 operands = [self._datum(o, environment) for o in op.operands]
                 weights = [self.program.constants[name] for name in op.weights]
                 return run_subgraph(self.program.subgraphs[op.subgraph], operands, weights)
-
-    def _run_tensor_op(self, op: TensorOp, environment: Environment) -> tuple[Datum, ...]:
-        return _run_with(op, lambda leaf: self._datum(leaf, environment))
 
     def _datum(self, operand: Argument, environment: Environment) -> Datum:
         match operand:
