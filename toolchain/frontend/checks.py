@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend import torch_adapter
 from toolchain.frontend.staged import StagedBool
 from toolchain.ir import BOOL, Argument, Constant, TensorOp, Value, map_argument
 
@@ -61,8 +62,9 @@ def _check_index(
         return
     folded = recorder.fold(recorder.value_of(index), index)
     if folded is not None and not isinstance(extent, torch.SymInt):
-        if bool(((folded >= (-extent if wraps else 0)) & (folded < extent)).all()):
-            return
+        with torch_adapter.real_mode():
+            if bool(((folded >= (-extent if wraps else 0)) & (folded < extent)).all()):
+                return
         raise error(text)
     above = recorder.apply(aten.lt.Scalar, index, extent)
     below = recorder.apply(aten.ge.Scalar, index, -extent if wraps else 0)
@@ -126,8 +128,6 @@ def fold(
     if missing or any(isinstance(a, torch.Tensor) and a.numel() > 65536 for a in args):
         return None
     namespace, name, overload = operation.target.split(".")
-    from torch.utils._python_dispatch import _disable_current_modes
-
-    with _disable_current_modes():
+    with torch_adapter.real_mode():
         result = getattr(getattr(getattr(torch.ops, namespace), name), overload)(*args, **kwargs)
     return result[index] if isinstance(result, (tuple, list)) else result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from toolchain.frontend import torch_adapter
 from toolchain.frontend.storages import Storage, View
 from toolchain.ir import Constant, TensorType
 
@@ -53,13 +54,15 @@ class ConstantPool:
 
     def literal(self, tensor: torch.Tensor) -> Constant:
         """A constant for a tensor that the program makes from Python numbers; equal ones are one constant."""
-        for name, known in self.tensors.items():
-            if name.startswith("literal") and _identical(known, tensor):
-                return Constant(name, tensor_type(known))
-        return self._add(f"literal{len(self.tensors)}", tensor.detach().clone())
+        with torch_adapter.real_mode():
+            for name, known in self.tensors.items():
+                if name.startswith("literal") and _identical(known, tensor):
+                    return Constant(name, tensor_type(known))
+            return self._add(f"literal{len(self.tensors)}", tensor.detach().clone())
 
     def _intern(self, tensor: torch.Tensor) -> Constant:
-        return self._add(self._names.get(id(tensor), f"captured{len(self.tensors)}"), tensor.detach())
+        with torch_adapter.real_mode():
+            return self._add(self._names.get(id(tensor), f"captured{len(self.tensors)}"), tensor.detach())
 
     def _add(self, name: str, tensor: torch.Tensor) -> Constant:
         if name in self.tensors:

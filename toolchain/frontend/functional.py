@@ -209,9 +209,10 @@ def _functional_form(func: Any, name: str, written: str) -> Any:
 def guard_write(recorder: Recorder, tensor: torch.Tensor) -> None:
     storage = recorder.view_of(tensor).storage
     conflict = recorder.state.conflicts.get(storage)
+    if conflict is not None and not conflict:
+        raise Unsupported("TC146", "an in-place change of a tensor that is also in a list of unknown length", "append a clone")
     if conflict is not None:
-        recorder.closed = True
-        raise KeepIdentity(conflict)
+        recorder.stop(KeepIdentity(conflict))
     if storage.real is not None:
         if recorder.constants.aliases(storage):
             raise Unsupported(

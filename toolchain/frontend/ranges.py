@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from toolchain.frontend import torch_adapter
 from toolchain.ir import Argument, Constant, Value, leaves
 
 Range = tuple[int, int]
@@ -34,7 +35,8 @@ class ElementRanges:
         if isinstance(operand, Constant):
             tensor = self._constants[operand.name]
             if tensor.numel() and not tensor.is_floating_point() and not tensor.is_complex():
-                return int(tensor.min()), int(tensor.max())
+                with torch_adapter.real_mode():
+                    return int(tensor.min()), int(tensor.max())
             return (0, 0) if not tensor.numel() else None
         if isinstance(operand, (bool, int)):
             return int(operand), int(operand)

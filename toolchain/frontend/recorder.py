@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import sympy
 import torch
@@ -77,7 +77,7 @@ class Recorder(TorchDispatchMode):
         self.operations: list[Operation] = []
         self.fork: StagedBool | None = None
         self.closed = False
-        self.state_storages: set[Storage] = set()
+        self.reason: Signal | None = None
         self.written_externals: set[Storage] = set()
         self._paused = 0
         self._next_id = 0
@@ -93,6 +93,7 @@ class Recorder(TorchDispatchMode):
         self.operations = []
         self.fork = None
         self.closed = False
+        self.reason = None
         self._ghosts = deque(ghosts)
         self._ghost_position = 0
 
@@ -216,28 +217,39 @@ class Recorder(TorchDispatchMode):
 
     def need_constant(self, origins: frozenset[Origin], what: str) -> Any:
         if origins:
-            self.closed = True
-            raise NeedsConstant(origins, what)
-        raise Unsupported(
-            "TC121",
-            f"a number that is only known at run time is needed as a constant ({what})",
-            "compute it from constants, or use it as a size, an index or an operand of tensor operations",
+            self.stop(NeedsConstant(origins, what))
+        self.stop(
+            Unsupported(
+                "TC121",
+                f"a number that is only known at run time is needed as a constant ({what})",
+                "compute it from constants, or use it as a size, an index or an operand of tensor operations",
+            )
         )
 
+    def stop(self, signal: Signal) -> NoReturn:
+        """Ends the block with ``signal``, also if native code between here and the machine swallows it."""
+        self.closed = True
+        self.reason = signal
+        raise signal
+
     # ---- questions of the shape environment (torch_adapter.Questions)
+
+    @property
+    def is_recording(self) -> bool:
+        return not self._paused and not self.closed
 
     def known(self, expr: sympy.Basic) -> bool | None:
         return self.state.facts.evaluate(expr)
 
     def answer(self, expr: sympy.Basic) -> bool:
-        if not expr.free_symbols <= self.symbols_known(expr):
-            raise Unsupported("TC132", f"PyTorch asks about a size that has no run-time value ({expr})")
+        if not self.names(expr):
+            self.stop(Unsupported("TC132", f"PyTorch asks about a size that has no run-time value ({expr})"))
         operand = self.operand_of_expr(expr)
         condition = StagedBool(operand, self.symbols.is_data(expr), self.symbols.origins(expr), expr)
         return self.decide(condition)
 
-    def symbols_known(self, expr: sympy.Basic) -> set[sympy.Symbol]:
-        return {s for s in expr.free_symbols if s in self.symbols}
+    def names(self, expr: sympy.Basic) -> bool:
+        return all(s in self.symbols for s in expr.free_symbols)
 
     def integer(self, expr: sympy.Basic) -> int:
         known = self.state.facts.constant(expr)
@@ -248,7 +260,7 @@ class Recorder(TorchDispatchMode):
 
     def require(self, expr: sympy.Basic, text: str) -> None:
         """PyTorch checks ``expr``; so does the compiled program."""
-        if not expr.free_symbols <= self.symbols_known(expr):
+        if not self.names(expr):
             return  # about a fresh extent that the operation itself guarantees
         self.check(StagedBool(self.operand_of_expr(expr), False, NO_ORIGINS, expr), RuntimeError, text)
 
@@ -387,7 +399,8 @@ class Recorder(TorchDispatchMode):
             raise Unsupported("TC135", "reading a complex number out of a tensor")
         folded = self.fold(self.value_of(tensor), tensor)
         if folded is not None:
-            return folded.item()
+            with torch_adapter.real_mode():
+                return folded.item()
         operand = self.value_of(tensor)
         assert isinstance(operand, Value)
         if operand.id not in self.state.items:

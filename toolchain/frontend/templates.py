@@ -10,6 +10,7 @@ import torch
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.functional import fresh_root
+from toolchain.frontend.signals import Origin
 from toolchain.frontend.staged import Staged, operand_of, scalar_type, wrap
 from toolchain.ir import Operand, ScalarType, TensorType, Type, Value
 
@@ -88,9 +89,11 @@ def element_operands(recorder: Recorder, value: Any) -> tuple[Operand, ...]:
     return tuple(recorder.value_of(p) if isinstance(p, torch.Tensor) else operand_of(p) for p in parts)
 
 
-def make_element(recorder: Recorder, template: Template, results: tuple[Value, ...]) -> Any:
+def make_element(recorder: Recorder, template: Template, results: tuple[Value, ...], origins: frozenset[Origin]) -> Any:
     """The element that the program sees, from the operands that hold it."""
     parts = [make_part(recorder, t, r) for t, r in zip(template.parts, results, strict=True)]
+    for part in parts:
+        share(recorder, part, origins)
     if not template.arity:
         return parts[0]
     return parts if template.kind == "list" else tuple(parts)
@@ -102,6 +105,14 @@ def make_part(recorder: Recorder, type_: Type, operand: Operand) -> Any:
     assert isinstance(type_, TensorType)
     shape = tuple(fresh_extent(recorder) if d is None else d for d in type_.dims)
     return fresh_root(recorder, shape, getattr(torch, type_.dtype), operand)
+
+
+def share(recorder: Recorder, part: Any, origins: frozenset[Origin]) -> None:
+    """A tensor in a host list: the list keeps its contents, so changing it in place would go unnoticed there."""
+    if isinstance(part, torch.Tensor):
+        storage = recorder.view_of(part).storage
+        conflicts = recorder.state.conflicts
+        conflicts[storage] = conflicts.get(storage, frozenset()) | origins
 
 
 def fresh_extent(recorder: Recorder) -> torch.SymInt:

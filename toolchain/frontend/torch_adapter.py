@@ -20,6 +20,7 @@ from torch._subclasses.fake_tensor import (
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
 FAKE_TENSOR_ERRORS = (
@@ -50,9 +51,15 @@ _LAYOUT_QUESTIONS = frozenset(
 class Questions(Protocol):
     """What a ``PathShapeEnv`` asks of the path."""
 
+    @property
+    def is_recording(self) -> bool: ...
+
     def answer(self, expr: sympy.Basic) -> bool: ...
 
     def known(self, expr: sympy.Basic) -> bool | None: ...
+
+    def names(self, expr: sympy.Basic) -> bool:
+        """Whether all symbols have a run-time value; those of a result that is being computed do not yet."""
 
     def integer(self, expr: sympy.Basic) -> int: ...
 
@@ -81,7 +88,9 @@ class PathShapeEnv(ShapeEnv):
         if not isinstance(orig_expr, (sympy.core.relational.Relational, sympy.logic.boolalg.BooleanFunction)):
             return sympy.Integer(self._questions.integer(orig_expr))
         truth = self._questions.known(orig_expr)
-        if truth is None and fallback_value is not None and _asks_about_layout():
+        if truth is None and not self._questions.is_recording:
+            truth = bool(fallback_value)  # metadata of a tensor whose contents exist already: only its layout is at stake
+        if truth is None and fallback_value is not None and (not self._questions.names(orig_expr) or _asks_about_layout()):
             truth = fallback_value
         if truth is None:
             truth = self._questions.answer(orig_expr)
@@ -116,7 +125,9 @@ def _asks_about_layout() -> bool:
 
 
 def make_fake_mode(questions: Questions) -> FakeTensorMode:
-    return FakeTensorMode(shape_env=PathShapeEnv(questions), allow_non_fake_inputs=True, allow_fallback_kernels=False)
+    mode = FakeTensorMode(shape_env=PathShapeEnv(questions), allow_non_fake_inputs=True, allow_fallback_kernels=False)
+    mode.cache_enabled = False  # a cached answer would skip the questions that make a path
+    return mode
 
 
 def new_int(fake_mode: FakeTensorMode) -> torch.SymInt:
@@ -161,6 +172,11 @@ def forget_memos(tensor: torch.Tensor) -> None:
 def run_fake(fake_mode: FakeTensorMode, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with fake_mode:
         return function(*args, **kwargs)
+
+
+def real_mode() -> Any:
+    """Inside: tensor operations run on real tensors and nobody records them."""
+    return _disable_current_modes()
 
 
 __all__ = ["FAKE_TENSOR_ERRORS", "FakeTensor", "FakeTensorMode", "PathShapeEnv", "Questions"]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend import torch_adapter
 from toolchain.frontend.machine import operations, polyfills
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import Unsupported
@@ -403,7 +404,8 @@ def _tensor_len(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: 
 def _numpy(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     folded = m.recorder.fold(m.recorder.value_of(tensor), tensor)
     if folded is not None and m.recorder.view_of(tensor).storage.real is None:
-        return folded.numpy().copy()
+        with torch_adapter.real_mode():
+            return folded.numpy().copy()
     raise Unsupported("TC161", "Tensor.numpy() on data that is only known at run time", "stay in PyTorch until the result is returned")
 
 

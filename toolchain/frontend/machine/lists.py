@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import HostList, context, context_length, operand_of
-from toolchain.frontend.templates import Template, element_operands, element_types, make_element, template_of
+from toolchain.frontend.templates import Template, element_operands, element_types, make_element, share, template_of
 from toolchain.ir import ListType, TupleType, Type
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ class HostLists:
             items.template = template_of(value)
         elif not items.template.accepts(value):
             recorder.need_constant(items.origins, "a list of unknown length with elements of different kinds")
+        for part in value if isinstance(value, (tuple, list)) else (value,):
+            share(recorder, part, items.origins)
         return element_operands(recorder, value)
 
     def append(self, items: HostList, value: Any) -> None:
@@ -107,7 +109,7 @@ class HostLists:
         length = context_length(items)
         self._machine.recorder.require_staged_value((length > key) & (length >= -key), IndexError, "list index out of range")
         results = self._machine.recorder.host_many("list_get", (items.operand, operand_of(key)), element_types(items.template))
-        return make_element(self._machine.recorder, items.template, results)
+        return make_element(self._machine.recorder, items.template, results, items.origins)
 
     def set(self, items: HostList, key: Any, value: Any) -> None:
         length = context_length(items)

@@ -250,7 +250,7 @@ def get_item(m: Machine, container: Any, key: Any) -> Any:
     if isinstance(container, HostList):
         return m.calls.lists.get(container, key)
     if isinstance(container, torch.Tensor):
-        return box(m.recorder, container[tensor_key(m, container, key)])
+        return tensor_item(m, container, key)
     if isinstance(container, torch.nn.Module) and isinstance(key, StagedInt):
         return container[constant_index(m, key, len(container))]  # type: ignore[index,arg-type]
     if isinstance(container, (tuple, list, str, range, bytes)):
@@ -266,8 +266,8 @@ def set_item(m: Machine, container: Any, key: Any, value: Any) -> None:
     if isinstance(container, HostList):
         m.calls.lists.set(container, key, value)
     elif isinstance(container, torch.Tensor):
-        staged = isinstance(value, StagedNumber)
-        container[tensor_key(m, container, key)] = m.calls.tensors.from_scalar(value, container.dtype) if staged else unbox(value)
+        content = m.calls.tensors.from_scalar(value, container.dtype) if isinstance(value, StagedNumber) else unbox(value)
+        set_tensor_item(m, container, key, content)
     elif isinstance(container, list):
         container[sequence_key(m, key, len(container))] = value
     else:
@@ -321,46 +321,85 @@ def choose(m: Machine, key: Any, candidates: list[int], missing: type[Exception]
     raise missing("list index out of range" if missing is IndexError else "key")
 
 
-def tensor_key(m: Machine, tensor: torch.Tensor, key: Any) -> Any:
-    """An index of a tensor with staged parts checked against the extents, and normalised."""
-    if isinstance(key, HostList):
-        return m.calls.tensors.from_list(key)
+def tensor_item(m: Machine, tensor: torch.Tensor, key: Any) -> Any:
+    """``tensor[key]``; staged integers become selections, with the checks that eager makes."""
     if not has_staged(key):
-        return key
-    keys = key if isinstance(key, tuple) else (key,)
-    out, dim = [], 0
-    consumed = sum(1 for k in keys if k is not None and k is not Ellipsis)
-    for part in keys:
-        if part is Ellipsis:
-            dim = tensor.dim() - (consumed - dim)
-            out.append(part)
-        elif part is None:
-            out.append(part)
+        return tensor[key]
+    base, rest = _split_key(m, tensor, key)
+    return base[rest] if rest else base
+
+
+def set_tensor_item(m: Machine, tensor: torch.Tensor, key: Any, value: Any) -> None:
+    if not has_staged(key):
+        tensor[key] = value
+        return
+    base, rest = _split_key(m, tensor, key)
+    base[rest or ...] = value
+
+
+def _split_key(m: Machine, tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    """The tensor with the staged integers of ``key`` selected, and the rest of the key."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    keys = [m.calls.tensors.from_list(k) if isinstance(k, HostList) else k for k in keys]
+    advanced = any(isinstance(k, (torch.Tensor, list)) for k in keys)
+    sources = _source_dims(keys, tensor.dim())
+    rest: list[Any] = []
+    selected: list[tuple[int, Any]] = []
+    for part, dim in zip(keys, sources, strict=True):
+        if isinstance(part, StagedInt):
+            index = checked_index(m, part, box(m.recorder, tensor.shape[dim]))
+            if advanced:
+                rest.append(m.calls.tensors.from_scalar(index) if isinstance(index, StagedInt) else index)
+            else:
+                selected.append((dim, index))
+        elif isinstance(part, slice) and has_staged(part):
+            rest.append(checked_slice(m, part, box(m.recorder, tensor.shape[dim])))
+        elif isinstance(part, (list, tuple)) and has_staged(part):
+            rest.append(m.calls.tensors.from_nested(part, None))
         else:
-            extent = box(m.recorder, tensor.shape[dim]) if dim < tensor.dim() else 0
-            out.append(_key_part(m, part, extent))
-            dim += part.dim() if isinstance(part, torch.Tensor) and part.dtype == torch.bool else 1
-    return tuple(out) if isinstance(key, tuple) else out[0]
+            rest.append(unbox(part))
+    for dim, index in sorted(selected, key=lambda s: -s[0]):
+        tensor = tensor.select(dim, symbol(index))
+    return tensor, tuple(rest)
 
 
-def _key_part(m: Machine, part: Any, extent: Any) -> Any:
-    if isinstance(part, StagedInt):
-        text = "index out of bounds for dimension"
-        m.recorder.require_staged_value((part >= -extent) & (part < extent), IndexError, text)
-        below = part < 0
-        known = m.recorder.peek(below) if isinstance(below, StagedBool) else below
-        if known is None:
-            return symbol(select(below, part + extent, part))
-        return symbol(part + extent if known else part)
-    if isinstance(part, slice) and has_staged(part):
-        start = None if part.start is None else symbol(clamp_bound(m, part.start, extent))
-        stop = None if part.stop is None else symbol(clamp_bound(m, part.stop, extent))
-        if start is not None and stop is not None:
-            stop = symbol(minimum("max", clamp_bound(m, part.stop, extent), clamp_bound(m, part.start, extent)))
-        return slice(start, stop, unbox(part.step))
-    if isinstance(part, (list, tuple)) and has_staged(part):
-        return m.calls.tensors.from_nested(part, None)
-    return unbox(part)
+def _source_dims(keys: list[Any], rank: int) -> list[int]:
+    """The dimension of the tensor that each part of a key consumes (for None and Ellipsis: the next one)."""
+
+    def width(part: Any) -> int:
+        if part is None or part is Ellipsis:
+            return 0
+        return part.dim() if isinstance(part, torch.Tensor) and part.dtype == torch.bool else 1
+
+    total = sum(width(k) for k in keys)
+    if total > rank:
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    dims, dim = [], 0
+    for part in keys:
+        dims.append(dim)
+        dim += rank - total if part is Ellipsis else width(part)
+    return dims
+
+
+def checked_index(m: Machine, index: StagedInt, extent: Any) -> Any:
+    """A staged index counted from the front, after the check that it is inside."""
+    m.recorder.require_staged_value((index >= -extent) & (index < extent), IndexError, "index out of bounds for dimension")
+    below = index < 0
+    known = m.recorder.peek(below) if isinstance(below, StagedBool) else below
+    if known is None:
+        return select(below, index + extent, index)
+    return index + extent if known else index
+
+
+def checked_slice(m: Machine, part: slice, extent: Any) -> slice:
+    """A slice with staged bounds, clamped to the extent as Python does."""
+    start = None if part.start is None else clamp_bound(m, part.start, extent)
+    stop = None if part.stop is None else clamp_bound(m, part.stop, extent)
+    if start is not None and stop is not None:
+        ordered = start <= stop
+        if not (ordered if isinstance(ordered, bool) else m.recorder.peek(ordered)):
+            stop = minimum("max", stop, start)
+    return slice(unbox(start), unbox(stop), unbox(part.step))
 
 
 def clamp_bound(m: Machine, bound: Any, extent: Any) -> Any:
@@ -375,16 +414,11 @@ def clamp_bound(m: Machine, bound: Any, extent: Any) -> Any:
         bound = bound + extent
     fits = bound <= extent
     if not (fits if isinstance(fits, bool) else m.recorder.peek(fits)):
-        bound = _clamp("min", bound, extent)
+        bound = minimum("min", bound, extent)
     positive = bound >= 0
     if not (positive if isinstance(positive, bool) else m.recorder.peek(positive)):
-        bound = _clamp("max", bound, 0)
+        bound = minimum("max", bound, 0)
     return bound
-
-
-def _clamp(opcode: str, left: Any, right: Any) -> Any:
-    result = minimum(opcode, left, right)
-    return result
 
 
 def select(condition: StagedBool, yes: Any, no: Any) -> Any:
@@ -426,7 +460,7 @@ def take_next(m: Machine, iterator: IndexIter) -> Any:
     elif isinstance(source, range):
         value = source.start + index * source.step if isinstance(index, StagedInt) else source[index]
     elif isinstance(source, torch.Tensor):
-        value = source[symbol(index)]
+        value = source.select(0, symbol(index))
     elif isinstance(source, HostList):
         value = m.calls.lists.get(source, index)
     else:
@@ -507,6 +541,9 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
         return wrap(operand, STR, value.is_data, value.origins)
     if has_staged(value):
         return format_container(m, value, conversion, spec)
+    if isinstance(value, torch.Tensor):
+        with torch_adapter.real_mode():
+            return format({"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value, spec)
     plain = {"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value
     return format(plain, spec)
 
@@ -515,7 +552,8 @@ def tensor_text(m: Machine, value: torch.Tensor) -> Any:
     """``str(tensor)`` of a 0-d tensor."""
     folded = m.recorder.fold(m.recorder.value_of(value), value)
     if folded is not None:
-        return str(folded)
+        with torch_adapter.real_mode():
+            return str(folded)
     if value.is_floating_point():
         raise Unsupported("TC123", "formatting a float tensor", "format tensor.item() instead")
     return join_strings(["tensor(", format_value(m, m.recorder.read(value), "", ""), ")"])

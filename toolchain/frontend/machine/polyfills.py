@@ -200,3 +200,8 @@ def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     instance = object.__new__(cls)
     cls.__init__(instance, *args, **kwargs)
     return instance
+
+
+def root(module: Any, args: Any, kwargs: Any) -> Any:
+    """The caller of the program: its frame is the bottom of every call stack."""
+    return module(*args, **kwargs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.functional import fresh_root
 
@@ -107,7 +108,8 @@ class TensorFactory:
             return recorder.read(tensor)
         folded = recorder.fold(recorder.value_of(tensor), tensor)
         if folded is not None:
-            return folded.tolist()
+            with torch_adapter.real_mode():
+                return folded.tolist()
         if isinstance(tensor.shape[0], int):
             return [self.to_list(part) for part in tensor.unbind(0)]
         if tensor.dim() > 1:

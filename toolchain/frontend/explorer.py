@@ -1,0 +1,549 @@
+"""Explores all paths of a program into a graph of blocks.
+
+Every node is a point of the program with an abstract state; processing it runs the machine until the block ends: at a
+decision (two successors), at a join (an arrival there), or with a return or raise. Nodes are processed in the order of the
+program, so that paths have met at a join before the exploration goes on behind it; a late arrival that does not fit
+widens the join's state and discards what was explored from the narrower one.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from toolchain.diagnostics import Problem
+from toolchain.frontend.constants import ConstantPool
+from toolchain.frontend.heap import Snapshot, World, capture, restore
+from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
+from toolchain.frontend.machine.interpreter import Finished, Machine
+from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, Parameter
+from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
+from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
+from toolchain.frontend.staged import StagedBool, pop_context, push_context
+from toolchain.frontend.storages import PathState
+from toolchain.frontend.templates import Template, element_operands
+from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure, Value
+
+_LATE = (1 << 40, 0)
+NOWHERE = UNKNOWN_LOCATION
+STATE = ("state between calls",)
+"""The key of the nodes where calls begin: the entry of a program is a loop head over what calls leave behind."""
+
+
+@dataclass(eq=False, slots=True)
+class Arrival:
+    """A way to a node: from block ``source`` (None: the start), over its exit ``slot``."""
+
+    source: Node | None
+    slot: int
+    snapshot: Snapshot
+    lists: dict[int, Operand] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call hands back: the result or the arguments of the exception, and the arguments changed in place."""
+
+    result: Structure | None
+    arguments: tuple[Operand, ...]
+    mutated: tuple[tuple[int, Operand], ...]
+
+
+@dataclass(eq=False, slots=True)
+class Exit:
+    """How a block ends: "jump", "branch", "return", "raise" or "problem"."""
+
+    kind: str
+    targets: list[Node] = field(default_factory=list)
+    condition: StagedBool | None = None
+    result: Any = None
+    exception: BaseException | None = None
+    outcome: Outcome | None = None
+    location: Location = NOWHERE
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A block of the graph.
+
+    key:     what arrivals must agree on besides the state; None for nodes with exactly one arrival.
+    answer:  for the side of a decision: what the conditional jump does.
+    setup:   for the start of a function: pushes its frame. expand: for a state between calls: adds the functions.
+    ghosts:  for a decision inside native code: blocks to run again first; ``base`` is where the first of them starts.
+    """
+
+    key: Any
+    priority: tuple[Any, ...]
+    function: Any
+    arrivals: list[Arrival] = field(default_factory=list)
+    answer: bool | None = None
+    ghosts: tuple[Ghost, ...] = ()
+    base: Snapshot | None = None
+    is_head: bool = False
+    alive: bool = True
+    done: bool = False
+    merged: Merged | None = None
+    entry: Snapshot | None = None
+    operations: list[Operation] = field(default_factory=list)
+    exit: Exit | None = None
+    location: Location = NOWHERE
+    head_pc: int = -1
+    setup: Callable[[Node], None] | None = None
+    expand: Callable[[Node], None] | None = None
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return self.merged.parameters if self.merged is not None else []
+
+
+class Explorer:
+    """Drives a machine over all paths; ``joins`` counts how often each was merged anew (for diagnostics)."""
+
+    def __init__(self, world: World, constants: ConstantPool, budget: int, progress: Callable[[int], None] | None = None) -> None:
+        self.world = world
+        self.machine = Machine(self)
+        self.recorder = Recorder(constants, self.machine.location, self.machine.in_try)
+        self.machine.recorder = self.recorder
+        self.problems: list[Problem] = []
+        self.nodes: list[Node] = []
+        self.mismatches: dict[Any, Mismatch] = {}
+        self.on_return: Callable[[Node, Exit], None] = lambda node, end: None
+        self.expand: Callable[[Node], None] = lambda node: None
+        self._by_key: dict[Any, list[Node]] = {}
+        self._hints: dict[Any, Hints] = {}
+        self._caches: dict[Any, dict[Any, Any]] = {}
+        self._queue: list[tuple[tuple[Any, ...], int, Node]] = []
+        self._order = itertools.count()
+        self._current: Node | None = None
+        self._budget = budget
+        self._runs = 0
+        self._progress = progress
+        self._widest: Any = None
+
+    # ---- work
+
+    def explore(self) -> None:
+        push_context(self.recorder)
+        try:
+            while self._queue:
+                _, _, node = heapq.heappop(self._queue)
+                if node.alive and not node.done:
+                    self._process(node)
+        finally:
+            pop_context()
+            self.world.reset({})
+
+    def queue(self, node: Node) -> None:
+        node.done = False
+        heapq.heappush(self._queue, (node.priority, next(self._order), node))
+
+    def add_node(self, node: Node) -> Node:
+        self.nodes.append(node)
+        if node.key is not None:
+            self._by_key.setdefault(node.key, []).append(node)
+        self.queue(node)
+        return node
+
+    def _process(self, node: Node) -> None:
+        self._runs += 1
+        if self._runs > self._budget:
+            self._over_budget()
+        if self._progress is not None:
+            self._progress(self._runs)
+        node.done = True
+        try:
+            self._prepare(node)
+        except Mismatch:
+            self._split(node)
+            return
+        if node.expand is not None:
+            node.expand(node)
+            return
+        self._current = node
+        self._run(node)
+        node.operations = self.recorder.operations
+
+    def _over_budget(self) -> None:
+        where, mismatch = next(iter(sorted(self.mismatches.items(), key=lambda i: -self._splits.get(i[0], 0))), (None, None))
+        reason = f"; paths stay apart because of {mismatch.reason} in {describe(mismatch.path)}" if mismatch is not None else ""
+        location = self._locations.get(where, self.machine.location())
+        text = f"more than {self._budget} blocks were explored without an end{reason}"
+        hint = "make the value the same on all paths, or give BuildOptions(budget=...) a larger number"
+        raise _Stop(Problem("TC101", location.file, location.line, text, hint, location.column, location.column))
+
+    @property
+    def _splits(self) -> dict[Any, int]:
+        return {key: len(nodes) for key, nodes in self._by_key.items()}
+
+    @property
+    def _locations(self) -> dict[Any, Location]:
+        return {key: nodes[0].location for key, nodes in self._by_key.items() if nodes}
+
+    def _prepare(self, node: Node) -> None:
+        """Puts machine and recorder where the node starts."""
+        if node.ghosts:
+            assert node.base is not None
+            start, answer = node.base, None
+        elif node.key is None:
+            start, answer = node.arrivals[0].snapshot, node.answer
+        else:
+            node.merged = self._merge(node.key, node.arrivals)
+            self._remember(node.key, node.merged)
+            start, answer = node.merged.snapshot, None
+        node.entry = start
+        restore(start, self.machine.frames, self.world)
+        self.recorder.open(start.path.copy(), node.ghosts)
+        self.machine.answer = answer
+        self.machine.entered = node.setup is None
+        if node.is_head:
+            frame = self.machine.frames[-1]
+            _, _, visits = frame.heads.get(node.head_pc, (None, 0, 0))
+            frame.heads[node.head_pc] = (node, self.recorder.state.depth, visits)
+        if node.ghosts:
+            base_node = node.arrivals[0].source
+            assert base_node is not None
+            first = self._first_of(base_node)
+            self.machine.entered = first.setup is None
+            self.machine.answer = first.answer
+
+    @staticmethod
+    def _first_of(node: Node) -> Node:
+        while node.ghosts:
+            source = node.arrivals[0].source
+            assert source is not None
+            node = source
+        return node
+
+    def _run(self, node: Node) -> None:
+        try:
+            self._run_block(node)
+        except PathEnds:
+            if not node.alive or not node.done:
+                return  # what this block arrived at was widened, and the block discarded with it
+            if node.exit is None or self.recorder.fork is not None:
+                self._fork_inside_native_code(node)
+        except Finished as finished:
+            self._finish(node, finished)
+        except NeedsConstant as signal:
+            self._hint(signal.origins, "const", signal.what)
+        except KeepIdentity as signal:
+            self._hint(signal.origins, "keep", "identity")
+        except Unsupported as signal:
+            self._problem(node, signal)
+        except NotDeterministic as signal:
+            self._problem(node, Unsupported("TC110", f"running the same code twice gave different operations ({signal})"))
+
+    def _run_block(self, node: Node) -> None:
+        start = self._first_of(node).setup
+        try:
+            with self.recorder.fake_mode, self.recorder:
+                if start is not None:
+                    start(self._first_of(node))
+                self.machine.run()
+        except PathEnds:
+            if self.recorder.reason is not None:  # native code swallowed the signal that ended the block
+                raise self.recorder.reason from None
+            raise
+
+    def _problem(self, node: Node, signal: Unsupported) -> None:
+        at = self.machine.location()
+        end = at.column
+        frame = next((f for f in reversed(self.machine.frames) if f.location() == at), None)
+        if frame is not None:
+            end = frame.info.instructions[frame.current].end_column
+        problem = Problem(signal.code, at.file, at.line, signal.message, signal.hint, at.column, max(end, at.column))
+        if problem not in self.problems:
+            self.problems.append(problem)
+        node.exit = Exit("problem", location=at)
+
+    def _finish(self, node: Node, finished: Finished) -> None:
+        kind = "return" if finished.exception is None else "raise"
+        location = self.machine.raised_at if kind == "raise" else node.location
+        node.exit = Exit(kind, result=finished.result, exception=finished.exception, location=location)
+        try:
+            with self.recorder.fake_mode, self.recorder:
+                self.on_return(node, node.exit)
+        except Unsupported as signal:
+            problem = Problem(signal.code, location.file, location.line, signal.message, signal.hint, location.column, location.column)
+            self.problems.append(problem)
+            node.exit = Exit("problem", location=location)
+        except NeedsConstant as signal:
+            self._hint(signal.origins, "const", signal.what)
+
+    # ---- decisions
+
+    def at_decision(self, machine: Machine, condition: StagedBool) -> None:
+        node = self._current
+        assert node is not None
+        frame = machine.frames[-1]
+        frame.open |= {frame.info.closes_at(frame.current)}
+        snapshot = capture(machine.frames, self.world, self.recorder.state)
+        node.exit = Exit("branch", condition=condition, location=machine.location())
+        for slot, answer in enumerate((True, False)):
+            side = Snapshot(snapshot.frames, snapshot.images, self._decided(snapshot.path, condition, answer))
+            successor = Node(None, self._priority(answer), node.function, answer=answer, location=machine.location())
+            successor.arrivals.append(Arrival(node, slot, side))
+            node.exit.targets.append(self.add_node(successor))
+        self.recorder.closed = True
+        raise PathEnds
+
+    @staticmethod
+    def _decided(path: PathState, condition: StagedBool, answer: bool) -> PathState:
+        state = path.copy()
+        state.depth += 1
+        state.decided[condition.operand.id] = answer
+        if condition.expr is not None:
+            state.facts.learn(condition.expr, answer)
+        return state
+
+    def _fork_inside_native_code(self, node: Node) -> None:
+        condition = self.recorder.fork
+        if condition is None:
+            raise AssertionError("a block ended without a reason")
+        assert node.entry is not None
+        node.exit = Exit("branch", condition=condition, location=self.machine.location())
+        operations = list(self.recorder.operations)
+        for slot, answer in enumerate((True, False)):
+            ghosts = (*node.ghosts, Ghost(operations, condition.operand.id, answer))
+            successor = Node(None, self._priority(answer), node.function, ghosts=ghosts, base=node.entry, location=self.machine.location())
+            successor.arrivals.append(Arrival(node, slot, node.entry))
+            node.exit.targets.append(self.add_node(successor))
+
+    # ---- joins
+
+    def at_join(self, machine: Machine, is_head: bool) -> None:
+        frame = machine.frames[-1]
+        pc = frame.pc
+        frame.heads = frame.live_heads(pc)
+        if is_head:
+            is_head = self._visit_head(frame, pc)
+        if not is_head and not (frame.open and (pc in frame.info.joins or pc in frame.open)):
+            return
+        frame.open -= {pc}
+        own = frame.heads.pop(pc, None) if is_head else None
+        key = self._key(machine, is_head)
+        priority = self._priority(True)
+        if own is not None:
+            frame.heads[pc] = own
+        self.settle(machine.frames)
+        snapshot = capture(machine.frames, self.world, self.recorder.state)
+        node = self._current
+        assert node is not None
+        node.exit = Exit("jump", location=machine.location())
+        arrival = Arrival(node, 0, snapshot)
+        self.arrive(key, arrival, priority, is_head, pc, machine.location())
+        self.recorder.closed = True
+        raise PathEnds
+
+    def _visit_head(self, frame: Frame, pc: int) -> bool:
+        """Whether this visit of a loop head is a join of a loop that may be rolled."""
+        entry = frame.heads.get(pc)
+        depth = self.recorder.state.depth
+        rollable = _is_rollable(frame)
+        if entry is None:
+            frame.heads[pc] = (None, depth, 0)
+            return rollable
+        node, before, visits = entry
+        frame.heads[pc] = (node, depth, visits if node is not None and rollable else visits + 1)
+        if node is None and rollable and before != depth:
+            return True
+        return node is not None and rollable and before != depth
+
+    def settle(self, frames: list[Frame]) -> None:
+        """Computes the contents of all live tensors here, while the block can still record."""
+        live = capture(frames, self.world, self.recorder.state)
+        seen: set[int] = set()
+        for value, image in live.images.values():
+            references = _frame_references(value) if isinstance(value, Frame) else image[1]
+            for ref in _flatten(references):
+                if isinstance(ref, torch.Tensor) and id(ref) not in seen:
+                    seen.add(id(ref))
+                    view = self.recorder.view_of(ref)
+                    self.recorder.value_of_view(view.root())
+                    self.recorder.value_of_view(view)
+
+    def arrive(self, key: Any, arrival: Arrival, priority: Any, is_head: bool = False, pc: int = -1, location: Location = NOWHERE) -> None:
+        source = arrival.source
+        for node in list(self._by_key.get(key, ())):
+            if self._try_arrive(node, arrival):
+                return
+        node = Node(key, priority, source.function if source else None, is_head=is_head, head_pc=pc, location=location)
+        node.expand = self.expand if key == STATE else None
+        node.arrivals.append(arrival)
+        if source is not None and source.exit is not None:
+            source.exit.targets = [node]
+        self.add_node(node)
+
+    def _try_arrive(self, node: Node, arrival: Arrival) -> bool:
+        try:
+            merged = self._merge(node.key, [*node.arrivals, arrival])
+        except Mismatch as mismatch:
+            self.mismatches[node.key] = mismatch
+            return False
+        node.arrivals.append(arrival)
+        if arrival.source is not None and arrival.source.exit is not None:
+            arrival.source.exit.targets[arrival.slot :] = [node]
+        if node.merged is not None and merged.profile == node.merged.profile and node.entry is not None:
+            node.merged.parameters[:] = merged.parameters
+        elif node.done:
+            self._remember(node.key, merged)
+            self._discard(node)
+            self.queue(node)
+        return True
+
+    def _merge(self, key: Any, arrivals: list[Arrival]) -> Merged:
+        hints = self._hints.setdefault(key, Hints())
+        cache = self._caches.setdefault((key, id(arrivals[0])), {})
+
+        def list_operand(n: int, values: list[Any], template: Template | None) -> Operand:
+            return self._list_operand(arrivals[n], values, template)
+
+        snapshots = [a.snapshot for a in arrivals]
+        return Merger(self.recorder, self.world, snapshots, hints, key, list_operand, cache, key == STATE).run()
+
+    def _list_operand(self, arrival: Arrival, values: list[Any], template: Template | None) -> Operand:
+        """A plain list as a host list, made at the end of the block that the arrival comes from."""
+        from toolchain.frontend.machine.lists import list_type_of
+
+        found = arrival.lists.get(id(values[0]) if values else 0)
+        type_ = list_type_of(template)
+        if isinstance(found, Value) and found.type == type_:
+            return found
+        saved, self.recorder.state = self.recorder.state, arrival.snapshot.path
+        operands = tuple(o for v in values for o in element_operands(self.recorder, v))
+        self.recorder.state = saved
+        result = self.recorder.new_value(type_)
+        arity = template.arity if template is not None else 0
+        operation = HostOp("list", operands, (result,), (arity,), arrival.source.location if arrival.source else NOWHERE)
+        if arrival.source is not None:
+            target = self.recorder.operations if arrival.source is self._current else arrival.source.operations
+            target.append(operation)
+        arrival.lists[id(values[0]) if values else 0] = result
+        return result
+
+    def _remember(self, key: Any, merged: Merged) -> None:
+        hints = self._hints.setdefault(key, Hints())
+        for path, hint in merged.hints.leaves.items():
+            hints.leaves.setdefault(path, hint)
+        for path, dims in merged.hints.dims.items():
+            hints.dims[path] = hints.dims.get(path, frozenset()) | dims
+        hints.signed |= merged.hints.signed
+        hints.data |= merged.hints.data
+        hints.templates.update(merged.hints.templates)
+
+    def _hint(self, origins: frozenset[Origin], hint: Any, what: str) -> None:
+        """Explores the joins that ``origins`` name again, with these leaves kept apart."""
+        for key, path in origins:
+            self._hints.setdefault(key, Hints()).leaves[path] = hint  # type: ignore[arg-type]
+        for key in {key for key, _ in origins}:
+            for node in list(self._by_key.get(key, ())):
+                if node.alive:
+                    self._split(node)
+
+    def _split(self, node: Node) -> None:
+        """Sends the arrivals of a join on their way again."""
+        self._discard(node)
+        arrivals, node.arrivals = node.arrivals, []
+        self._remove(node)
+        for arrival in arrivals:
+            if arrival.source is None or arrival.source.alive:
+                self.arrive(node.key, arrival, node.priority, node.is_head, node.head_pc, node.location)
+
+    def _discard(self, node: Node) -> None:
+        """Forgets what was explored from ``node``."""
+        targets = node.exit.targets if node.exit is not None else []
+        node.exit = None
+        node.done = False
+        node.merged = None
+        for target in targets:
+            target.arrivals = [a for a in target.arrivals if a.source is not node]
+            if not target.arrivals:
+                self._discard(target)
+                self._remove(target)
+            elif target.done and target is not node:
+                self._discard(target)
+                self.queue(target)
+
+    def _remove(self, node: Node) -> None:
+        node.alive = False
+        siblings = self._by_key.get(node.key)
+        if siblings and node in siblings:
+            siblings.remove(node)
+
+    # ---- positions
+
+    def _key(self, machine: Machine, is_head: bool) -> Any:
+        node = self._current
+        assert node is not None
+        frames = tuple(
+            (id(f.info), f.pc, tuple((h, id(n) if n is not None else v) for h, (n, _, v) in sorted(f.heads.items(), key=lambda i: i[0])))
+            for f in machine.frames
+        )
+        return (id(node.function), is_head, frames)
+
+    def _priority(self, answer: bool) -> tuple[Any, ...]:
+        out: list[tuple[int, int]] = []
+        for frame in self.machine.frames:
+            loops = [h for h in frame.info.heads if frame.pc in frame.info.heads[h]]
+            loops.sort(key=lambda h: -len(frame.info.heads[h]))
+            out.extend((h, frame.heads[h][2] if h in frame.heads else 0) for h in loops)
+            out.append((frame.pc, 0))
+        return (*out, _LATE, (0 if answer else 1, 0))
+
+
+class _Stop(Exception):
+    """The exploration cannot go on."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+BudgetExceeded = _Stop
+
+
+def _is_rollable(frame: Frame) -> bool:
+    """Whether the loop at the frame's pc has no fixed list of iterations."""
+    instruction = frame.info.instructions[frame.pc]
+    if instruction.opname != "FOR_ITER":
+        return True
+    iterator = frame.stack[-1]
+    if isinstance(iterator, IndexIter):
+        return not iterator.is_concrete and not (isinstance(iterator.source, range) and len(iterator.source) <= ROLL_ABOVE)
+    return isinstance(iterator, VMGenerator)
+
+
+def _frame_references(frame: Frame) -> list[Any]:
+    live = frame.info.live[frame.pc] if frame.pc < len(frame.info.live) else frozenset()
+    return [*frame.stack, *(frame.locals[n] for n in live)]
+
+
+def _flatten(references: Any) -> list[Any]:
+    out: list[Any] = []
+    for ref in references:
+        if isinstance(ref, tuple):
+            out.extend(_flatten(ref))
+        elif isinstance(ref, slice):
+            out.extend((ref.start, ref.stop, ref.step))
+        else:
+            out.append(ref)
+    return out
+
+
+def describe(path: Any) -> str:
+    """A path of the abstract state in words of the program."""
+    words = []
+    for part in path:
+        if isinstance(part, tuple) and len(part) > 1:
+            words.append(str(part[1]))
+        elif part not in ("frame", "world", "stack"):
+            words.append(str(part))
+    return ".".join(words) or "the state"
+
+
+__all__ = ["Arrival", "BudgetExceeded", "Exit", "Explorer", "Node", "describe"]

@@ -1,0 +1,341 @@
+"""The Python heap of a run: what is reachable, how it is captured, and how it is put back.
+
+A capture holds the contents of every mutable object that is reachable from the frames, and of every object that existed
+before the run and has changed since. Identities stay: restoring writes contents back into the same objects.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from toolchain.frontend.machine.calls import GeneratorMethod
+from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange, VMGenerator
+from toolchain.frontend.machine.lists import ListMethod
+from toolchain.frontend.staged import HostList, Staged
+from toolchain.frontend.storages import PathState
+
+EMPTY_CELL = object()
+Image = tuple[tuple[Any, ...], tuple[Any, ...]]
+"""The contents of a mutable object: labels (keys, attribute names, positions) and the references under them."""
+
+_ATOMIC = (
+    int, float, complex, str, bytes, bool, type(None), type(Ellipsis), torch.dtype, torch.device, torch.layout,
+    torch.memory_format, types.ModuleType, types.BuiltinFunctionType, types.CodeType, range, frozenset,
+    type(NotImplemented), Staged, torch.Size, type(NULL), property, staticmethod, classmethod,
+)  # fmt: skip
+
+
+def is_atomic(value: Any) -> bool:
+    return isinstance(value, _ATOMIC)
+
+
+def is_tracked(value: Any) -> bool:
+    """Whether the contents of ``value`` can change and are captured."""
+    if isinstance(value, (list, dict, set, deque, types.CellType, Frame, IndexIter, VMGenerator, HostList, BaseException)):
+        return True
+    if isinstance(value, (*_ATOMIC, torch.Tensor, tuple, slice, types.FunctionType, types.MethodType, functools.partial)):
+        return False
+    if isinstance(value, type):
+        return _is_user_type(value)
+    if isinstance(value, (StagedRange, GeneratorMethod, ListMethod, super)):
+        return False
+    return hasattr(value, "__dict__") and _is_user_object(value)
+
+
+def _is_user_type(kind: type) -> bool:
+    root = kind.__module__.split(".")[0]
+    return root not in sys.stdlib_module_names and root not in ("torch", "numpy", "toolchain", "builtins")
+
+
+def _is_user_object(value: Any) -> bool:
+    kind = type(value)
+    if isinstance(value, (torch.nn.Module, types.SimpleNamespace)):
+        return True
+    return _is_user_type(kind)
+
+
+def image_of(value: Any) -> Image:
+    """The present contents of a tracked object."""
+    if isinstance(value, Frame):
+        return _frame_image(value)
+    if isinstance(value, HostList):
+        return ("operand", "template", "origins"), (value.operand, value.template, value.origins)
+    if isinstance(value, IndexIter):
+        return ("source", "index"), (value.source, value.index)
+    if isinstance(value, VMGenerator):
+        return ("frame", "running"), (value.frame, value.running)
+    if isinstance(value, types.CellType):
+        try:
+            return ("contents",), (value.cell_contents,)
+        except ValueError:
+            return ("contents",), (EMPTY_CELL,)
+    if isinstance(value, set):
+        return ("items",), (frozenset(value),)
+    attributes = _attributes(value)
+    items: dict[Any, Any] = {}
+    if isinstance(value, (list, deque)):
+        items = dict(enumerate(value))
+    elif isinstance(value, dict):
+        items = {("key", k): v for k, v in value.items()}
+    elif isinstance(value, BaseException):
+        items = {"args": value.args}
+    labels = (*items, *(("attr", k) for k in attributes))
+    return labels, (*items.values(), *attributes.values())
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    if type(value) in (list, dict, deque, OrderedDict):
+        return {}
+    if isinstance(value, type):
+        plain = (types.FunctionType, property, staticmethod, classmethod, types.GetSetDescriptorType, types.MemberDescriptorType)
+        return {k: v for k, v in vars(value).items() if not k.startswith("__") and not isinstance(v, plain)}
+    attributes = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        for slot in kind.__dict__.get("__slots__", ()) if isinstance(kind.__dict__.get("__slots__", ()), tuple) else ():
+            if hasattr(value, slot):
+                attributes[slot] = getattr(value, slot)
+    return attributes
+
+
+_FRAME_FIELDS = ("pc", "current", "mode", "heads", "open", "handled", "generator", "kw_names")
+
+
+def _frame_image(frame: Frame) -> Image:
+    fields = tuple(getattr(frame, name) for name in _FRAME_FIELDS)
+    return ("fields", "stack", "locals"), (fields, tuple(frame.stack), tuple(frame.locals))
+
+
+def put_back(value: Any, image: Image) -> None:
+    """Makes ``image`` the contents of ``value`` again."""
+    labels, refs = image
+    if isinstance(value, Frame):
+        for name, content in zip(_FRAME_FIELDS, refs[0], strict=True):
+            setattr(value, name, content)
+        value.heads = dict(value.heads)
+        value.stack = list(refs[1])
+        value.locals = list(refs[2])
+    elif isinstance(value, (HostList, IndexIter, VMGenerator)):
+        for name, content in zip(labels, refs, strict=True):
+            setattr(value, name, content)
+    elif isinstance(value, types.CellType):
+        if refs[0] is EMPTY_CELL:
+            del value.cell_contents
+        else:
+            value.cell_contents = refs[0]
+    elif isinstance(value, set):
+        value.clear()
+        value.update(refs[0])
+    else:
+        _put_back_items(value, labels, refs)
+
+
+def _put_back_items(value: Any, labels: tuple[Any, ...], refs: tuple[Any, ...]) -> None:
+    attributes = {label[1]: ref for label, ref in zip(labels, refs, strict=True) if isinstance(label, tuple) and label[0] == "attr"}
+    rest = [(label, ref) for label, ref in zip(labels, refs, strict=True) if not (isinstance(label, tuple) and label[0] == "attr")]
+    if isinstance(value, list):
+        value[:] = [ref for _, ref in rest]
+    elif isinstance(value, deque):
+        value.clear()
+        value.extend(ref for _, ref in rest)
+    elif isinstance(value, dict):
+        value.clear()
+        value.update((label[1], ref) for label, ref in rest)
+    elif isinstance(value, BaseException):
+        value.args = rest[0][1]
+    if isinstance(value, type):
+        _put_back_class(value, attributes)
+    elif type(value) not in (list, dict, deque, OrderedDict):
+        space = getattr(value, "__dict__", None)
+        if space is not None:
+            names = set(space)
+            space.clear()
+            space.update({k: v for k, v in attributes.items() if k in names or not _is_slot(value, k)})
+        for name, content in attributes.items():
+            if _is_slot(value, name):
+                object.__setattr__(value, name, content)
+
+
+def _is_slot(value: Any, name: str) -> bool:
+    return isinstance(getattr(type(value), name, None), types.MemberDescriptorType)
+
+
+def _put_back_class(cls: type, attributes: dict[str, Any]) -> None:
+    present = _attributes(cls)
+    for name in present.keys() - attributes.keys():
+        delattr(cls, name)
+    for name, content in attributes.items():
+        if present.get(name, EMPTY_CELL) is not content:
+            setattr(cls, name, content)
+
+
+def children(value: Any) -> Iterator[tuple[Any, Any]]:
+    """(label, reference) pairs under an object of either kind."""
+    if isinstance(value, (tuple,)):
+        yield from enumerate(value)
+    elif isinstance(value, slice):
+        yield from (("start", value.start), ("stop", value.stop), ("step", value.step))
+    elif isinstance(value, types.MethodType):
+        yield from (("self", value.__self__), ("func", value.__func__))
+    elif isinstance(value, functools.partial):
+        yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
+    elif isinstance(value, types.FunctionType):
+        yield from (("closure", value.__closure__ or ()), ("defaults", value.__defaults__), ("kwdefaults", value.__kwdefaults__))
+    elif isinstance(value, StagedRange):
+        yield from (("start", value.start), ("length", value.length), ("step", value.step))
+    elif isinstance(value, GeneratorMethod):
+        yield ("generator", value.generator)
+    elif isinstance(value, ListMethod):
+        yield ("items", value.items)
+    elif isinstance(value, super):
+        yield ("self", value.__self__)
+    elif isinstance(value, property):
+        yield ("get", value.fget)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A point of a run: the frames, the contents of what is reachable, and what the path knows."""
+
+    frames: tuple[Frame, ...]
+    images: dict[int, tuple[Any, Image]]
+    path: PathState
+    lists: dict[int, Any] = field(default_factory=dict)
+
+
+class World:
+    """Everything mutable that existed before the call, with its contents then."""
+
+    def __init__(self, roots: dict[str, Any]) -> None:
+        self._baseline: dict[int, tuple[Any, Image, tuple[int, ...]]] = {}
+        self.names: dict[int, str] = {}
+        self.tensor_names: dict[int, str] = {}
+        self._keep: list[Any] = []
+        for name, root in roots.items():
+            self._walk(root, name)
+
+    def __contains__(self, value: Any) -> bool:
+        return id(value) in self._baseline
+
+    def baseline(self, value: Any) -> Image:
+        return self._baseline[id(value)][1]
+
+    def _walk(self, root: Any, name: str) -> None:
+        work = [(root, name)]
+        seen: set[int] = set()
+        while work:
+            value, path = work.pop()
+            if is_atomic(value) or id(value) in seen or id(value) in self._baseline:
+                continue
+            seen.add(id(value))
+            self._keep.append(value)
+            if isinstance(value, torch.Tensor):
+                self.tensor_names[id(value)] = path
+                continue
+            if is_tracked(value):
+                image = image_of(value)
+                self._baseline[id(value)] = (value, image, tuple(map(id, image[1])))
+                self.names[id(value)] = path
+                work.extend((ref, join_name(path, label, value)) for label, ref in reversed(list(zip(*image, strict=True))))
+                if not isinstance(value, type) and type(value).__module__ != "builtins":
+                    work.append((type(value), type(value).__qualname__))
+            else:
+                work.extend((ref, f"{path}.{label}" if path else str(label)) for label, ref in children(value))
+                if isinstance(value, types.FunctionType):
+                    work.extend(self._globals_of(value))
+            if isinstance(value, type) and _is_user_type(value):
+                work.extend((f, f"{value.__qualname__}.{n}") for n, f in vars(value).items() if _is_code(f))
+                work.extend((base, base.__qualname__) for base in value.__bases__)
+
+    @staticmethod
+    def _globals_of(function: types.FunctionType) -> list[tuple[Any, str]]:
+        found = []
+        codes = [function.__code__]
+        while codes:
+            code = codes.pop()
+            codes.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
+            found.extend((function.__globals__[n], n) for n in code.co_names if n in function.__globals__)
+        return found
+
+    def changed(self) -> list[Any]:
+        """The objects whose contents differ from then, in a fixed order."""
+        out = []
+        for value, image, ids in self._baseline.values():
+            labels, refs = image_of(value)
+            if tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1]):
+                out.append(value)
+            elif labels != image[0]:
+                out.append(value)
+        return out
+
+    def reset(self, images: dict[int, tuple[Any, Image]]) -> None:
+        """Back to then, except for the objects in ``images``."""
+        for value in self.changed():
+            if id(value) not in images:
+                put_back(value, self._baseline[id(value)][1])
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
+
+
+def join_name(path: str, label: Any, owner: Any) -> str:
+    """A readable path: ``layer.cache``, ``memory['k']``, ``items[0]``; the tables of nn.Module do not show."""
+    if isinstance(label, tuple) and label[0] == "attr":
+        name = str(label[1])
+        if isinstance(owner, torch.nn.Module) and name in ("_parameters", "_buffers", "_modules"):
+            return path + "\0"
+        return f"{path}.{name}" if path else name
+    if isinstance(label, tuple) and label[0] == "key":
+        if path.endswith("\0"):
+            path = path[:-1]
+            return f"{path}.{label[1]}" if path else str(label[1])
+        return f"{path}[{label[1]!r}]"
+    return f"{path}[{label!r}]"
+
+
+def capture(frames: list[Frame], world: World, path: PathState) -> Snapshot:
+    """The present point of the run. ``path`` is copied."""
+    images: dict[int, tuple[Any, Image]] = {}
+    work: list[Any] = list(frames)
+    work.extend(world.changed())
+    changed = set(map(id, work))
+    seen: set[int] = set()
+    while work:
+        value = work.pop()
+        if is_atomic(value) or id(value) in seen or isinstance(value, torch.Tensor):
+            continue
+        seen.add(id(value))
+        if id(value) not in changed and value in world:
+            continue
+        if is_tracked(value):
+            image = image_of(value)
+            images[id(value)] = (value, image)
+            if isinstance(value, Frame):
+                work.extend(_live_references(value))
+            elif not isinstance(value, HostList):
+                work.extend(image[1])
+        else:
+            work.extend(ref for _, ref in children(value))
+    return Snapshot(tuple(frames), images, path.copy())
+
+
+def _live_references(frame: Frame) -> Iterator[Any]:
+    live = frame.info.live[frame.pc] if frame.pc < len(frame.info.live) else frozenset()
+    yield from frame.stack
+    yield from (frame.locals[n] for n in live)
+    yield from (frame.mode, frame.handled, frame.generator)
+
+
+def restore(snapshot: Snapshot, frames: list[Frame], world: World) -> None:
+    world.reset(snapshot.images)
+    for value, image in snapshot.images.values():
+        put_back(value, image)
+    frames[:] = snapshot.frames
