@@ -72,7 +72,7 @@ def test_a_place_that_ends_up_in_several_blocks_is_one_cut() -> None:
 def test_the_text_numbers_cuts_and_ends_with_the_sizes() -> None:
     lines = str(report_program(looping_program())).splitlines()
     assert lines[0] == "1. decision: net.py:3: a decision that depends on values of tensors"
-    assert lines[-1] == "1 entries, 1 states, 4 blocks, 1 decisions, 1 loops, 0 subgraphs in 0 instances"
+    assert lines[-1] == "1 entry, 1 state, 4 blocks, 1 decision, 1 loop, 0 subgraph calls of 0 different subgraphs"
 
 
 def test_the_text_of_a_report_with_problems_lists_them() -> None:

@@ -129,7 +129,7 @@ def _render_cut(cut: Cut, number: int) -> str:
 def _render_summary(summary: Summary | None) -> list[str]:
     if summary is None:
         return []
-    return [
-        f"{summary.entries} entries, {summary.states} states, {summary.blocks} blocks, {summary.decisions} decisions,"
-        f" {summary.loops} loops, {summary.subgraphs} subgraphs in {summary.instances} instances"
-    ]
+    words = {"entries": "entry", "states": "state", "blocks": "block", "decisions": "decision", "loops": "loop"}
+    counts = [(getattr(summary, many), one, many) for many, one in words.items()]
+    sizes = [f"{count} {one if count == 1 else many}" for count, one, many in counts]
+    return [", ".join([*sizes, f"{summary.instances} subgraph calls of {summary.subgraphs} different subgraphs"])]
