@@ -66,12 +66,12 @@ def _replaces(*overloads: Any) -> Callable[[_Decomposition], _Decomposition]:
 
 
 @_replaces(aten.argmax.default)
-def _argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def _argmax(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _position(x, torch.amax, dim, keepdim)
 
 
 @_replaces(aten.argmin.default)
-def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+def _argmin(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return _position(x, torch.amin, dim, keepdim)
 
 
@@ -132,11 +132,6 @@ def _clamp_max(x: Tensor, high: Any) -> Tensor:
     return _clamp(x, None, high)
 
 
-@_replaces(aten.relu.default)
-def _relu(x: Tensor) -> Tensor:
-    return torch.where(x <= 0, torch.zeros([], dtype=x.dtype), x)
-
-
 @_replaces(aten.hardtanh.default)
 def _hardtanh(x: Tensor, low: float = -1.0, high: float = 1.0) -> Tensor:
     return _clamp(x, low, high)
@@ -173,14 +168,6 @@ def _eq(x: Tensor, y: Tensor) -> Any:
     """torch-mlir takes ``x == x`` for true, but not ``x != x`` for false."""
     x, y = _promoted(x, y)
     return ~(x != y) if x.is_floating_point() else NotImplemented
-
-
-@_replaces(aten.remainder.Tensor, aten.remainder.Scalar)
-def _remainder(x: Tensor, y: Any) -> Any:
-    rest = _fmod(x, y)
-    if rest is NotImplemented:
-        return NotImplemented
-    return torch.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
 @_replaces(aten.fmod.Tensor, aten.fmod.Scalar)
@@ -373,7 +360,7 @@ def _logsumexp(x: Tensor, dim: list[int], keepdim: bool = False) -> Tensor:
     return total if keepdim else total.squeeze(dim)
 
 
-def _narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
+def _narrow(x: Tensor, dim: int, start: int, length: int) -> Any:
     return aten.slice(aten.slice(x, dim, start), dim, 0, length)
 
 
@@ -396,7 +383,7 @@ def _select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
 
 
 @_replaces(aten.rsub.Scalar)
-def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Any:
     """torch-mlir has no difference of a number that is a parameter and a tensor."""
     return x * -alpha + other
 
@@ -405,7 +392,7 @@ def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
 
 
 @_replaces(aten._cdist_forward.default)
-def _cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None = None) -> Tensor:
+def _cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None = None) -> Any:
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, dim=-1)
 
 
