@@ -391,6 +391,8 @@ class Explorer:
         if node.merged is not None and merged.profile == node.merged.profile and node.entry is not None:
             node.merged.parameters[:] = merged.parameters
         elif node.done:
+            if node.merged is not None:
+                self._separate(node.key, node.merged, merged)
             self._remember(node.key, merged)
             self._discard(node)
             self.queue(node)
@@ -436,6 +438,13 @@ class Explorer:
         hints.data |= merged.hints.data
         hints.templates.update(merged.hints.templates)
 
+    def _separate(self, key: Any, before: Merged, after: Merged) -> None:
+        """Leaves that shared an argument with others than now get arguments of their own, so that widening ends."""
+        hints = self._hints.setdefault(key, Hints())
+        for path, partner in after.partners.items():
+            if before.partners.get(path, partner) != partner:
+                hints.unshared.add(path)
+
     def _hint(self, origins: frozenset[Origin], hint: Any, what: str) -> None:
         """Explores the joins that ``origins`` name again, with these leaves kept apart."""
         for key, path in origins:
@@ -461,13 +470,10 @@ class Explorer:
         node.done = False
         node.merged = None
         for target in targets:
-            target.arrivals = [a for a in target.arrivals if a.source is not node]
+            _drop_arrivals(target, node)
             if not target.arrivals:
                 self._discard(target)
                 self._remove(target)
-            elif target.done and target is not node:
-                self._discard(target)
-                self.queue(target)
 
     def _remove(self, node: Node) -> None:
         node.alive = False
@@ -505,6 +511,14 @@ class _Stop(Exception):
 
 
 BudgetExceeded = _Stop
+
+
+def _drop_arrivals(target: Node, source: Node) -> None:
+    """Removes the ways from ``source``; the state of ``target`` stays as wide as it was."""
+    kept = [n for n, a in enumerate(target.arrivals) if a.source is not source]
+    target.arrivals = [target.arrivals[n] for n in kept]
+    for parameter in target.parameters:
+        parameter.operands = tuple(parameter.operands[n] for n in kept)
 
 
 def _is_rollable(frame: Frame) -> bool:

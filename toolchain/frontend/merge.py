@@ -60,6 +60,7 @@ class Hints:
     signed: set[Path] = field(default_factory=set)
     data: set[Path] = field(default_factory=set)
     templates: dict[Path, Template] = field(default_factory=dict)
+    unshared: set[Path] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -76,6 +77,7 @@ class Merged:
     snapshot: Snapshot
     parameters: list[Parameter]
     profile: dict[Path, object]
+    partners: dict[Path, object]
     hints: Hints
 
 
@@ -111,6 +113,7 @@ class Merger:
         self._parameters: dict[Any, Parameter] = {}
         self._symbols: dict[tuple[Any, ...], Any] = {}
         self._profile: dict[Path, object] = {}
+        self._partners: dict[Path, object] = {}
         self._new_hints = Hints()
         self._positions: dict[tuple[int, ...], tuple[Path, tuple[torch.Tensor, ...]]] = {}
         self._tensors: dict[tuple[int, ...], torch.Tensor] = {}
@@ -131,7 +134,7 @@ class Merger:
         self._owners = [{} for _ in self._arrivals]
         frames = self._walk_roots()
         snapshot = Snapshot(frames, self._images, self._state)
-        return Merged(snapshot, list(self._parameters.values()), self._profile, self._new_hints)
+        return Merged(snapshot, list(self._parameters.values()), self._profile, self._partners, self._new_hints)
 
     def _walk_roots(self) -> tuple[Frame, ...]:
         frames = []
@@ -274,7 +277,9 @@ class Merger:
 
     def _scalar_parameter(self, path: Path, refs: tuple[Any, ...], kind: ScalarType) -> Any:
         operands = tuple(operand_of(r) for r in refs)
-        key = (kind, operands if kind != FLOAT else tuple(repr(o) for o in operands))
+        key: Any = (kind, operands if kind != FLOAT else tuple(repr(o) for o in operands))
+        if path in self._hints.unshared:
+            key = (kind, path)
         is_data = path in self._hints.data or any(isinstance(r, Staged) and r.is_data for r in refs)
         if is_data:
             self._new_hints.data.add(path)
@@ -283,16 +288,19 @@ class Merger:
             found = Parameter(self._value(path, kind), operands, path)
             self._parameters[key] = found
         self._profile[path] = (kind, is_data, found.path)
+        self._partners[path] = found.path
         self._new_hints.leaves[path] = "vary"
         origins = frozenset({(self._join, path)})
         if kind != INT:
             return wrap(found.value, kind, is_data, origins)
-        expressions = tuple(expression(r) for r in refs)
+        expressions: tuple[Any, ...] = tuple(expression(r) for r in refs)
+        if path in self._hints.unshared:
+            expressions = (*expressions, path)
         sym = self._symbols.get(expressions)
         if sym is None:
             sym = self._int_symbol(path, found.value, is_data, origins)
             self._symbols[expressions] = sym
-        self._bound(path, sym, expressions)
+        self._bound(path, sym, expressions[: len(refs)])
         return wrap(found.value, kind, is_data, origins, sym=sym)
 
     def _int_symbol(self, path: Path, value: Value, is_data: bool, origins: frozenset[Origin]) -> Any:
@@ -574,9 +582,11 @@ class Merger:
             self._recorder.state = saved
 
     def _extent(self, path: Path, dim: int, row: tuple[Any, ...], wanted: bool) -> Any:
-        expressions = tuple(torch_adapter.expression_of(e) if torch_adapter.is_symbolic(e) else sympy.Integer(e) for e in row)
+        expressions: tuple[Any, ...] = tuple(torch_adapter.expression_of(e) if torch_adapter.is_symbolic(e) else sympy.Integer(e) for e in row)
         if not wanted and all(e == expressions[0] for e in expressions) and (expressions[0].is_Integer or not self._isolated):
             return row[0]
+        if (*path, dim) in self._hints.unshared:
+            expressions = (*expressions, path)
         if expressions not in self._symbols:
             key = ("extent", path, dim)
             if key not in self._cache:
@@ -585,7 +595,7 @@ class Merger:
             self._symbols[expressions] = self._cache[key]
             self._owned_extents.append((path, dim, self._cache[key]))
         sym = self._symbols[expressions]
-        self._profile[(*path, dim)] = str(sym)
+        self._profile[(*path, dim)] = self._partners[(*path, dim)] = str(sym)
         self._state.facts.declare(torch_adapter.expression_of(sym), 0)
         return sym
 
