@@ -436,9 +436,7 @@ class Merger:
         kept: set[Storage] = set()
         groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         for key, row in views.items():
-            storages = {v.storage for v in row}
-            same_tensor = len(storages) == 1 and len({v.signature() for v in row}) == 1
-            same_storage = same_tensor and (not self._isolated or row[0].storage.real is not None)
+            same_storage = _same_view(row) and (not self._isolated or row[0].storage.real is not None)
             forced = self._hints.leaves.get(self._positions[key][0]) == "vary"
             if same_storage and not (forced and row[0].storage.real is None):
                 self._tensors[key] = self._positions[key][1][0]
@@ -460,16 +458,15 @@ class Merger:
             for key, row in views.items():
                 sharing.setdefault(row[n].storage, []).append(key)
             for storage, keys in sharing.items():
+                varying = [k for k in keys if not _same_view(views[k])]
                 patterns = {tuple(id(v.storage) for v in views[k]) for k in keys}
-                outside = storage.external and any(len({id(v.storage) for v in views[k]}) > 1 for k in keys)
-                if len(patterns) > 1 or outside:
-                    varying = [k for k in keys if len({id(v.storage) for v in views[k]}) > 1]
+                if len(patterns) > 1 or (varying and (storage.external or len(varying) < len(keys))):
                     origins = {(self._join, self._positions[k][0]) for k in varying or keys}
                     for k in keys:
                         conflicted.setdefault(k, set()).update(origins)
         for key, origins in conflicted.items():
             path = self._positions[key][0]
-            if self._hints.leaves.get(path) == "keep" and len({id(v.storage) for v in views[key]}) > 1:
+            if self._hints.leaves.get(path) == "keep" and not _same_view(views[key]):
                 raise Mismatch(path, "a tensor that is shared on one path and not on another, and is changed in place later")
             del origins
         return {k: frozenset(o) for k, o in conflicted.items()}
@@ -531,10 +528,24 @@ class Merger:
             return
         chains_agree = all(len({v.signature() for v in row}) == 1 for row in rows)
         if not chains_agree:
-            raise Mismatch(self._positions[members[0]][0], "different views of one tensor")
+            self._merge_by_value(members, views, conflicted)
+            return
         base = self._fresh_base(members[0], tuple(v.root() for v in rows[0]))
         for key, row in zip(members, rows, strict=True):
             self._tensors[key] = self._replay(base, row[0])
+
+    def _merge_by_value(self, members: list[tuple[int, ...]], views: Any, conflicted: Any) -> None:
+        """Different views of one storage: each becomes a tensor of its own, and none may be changed in place."""
+        origins = frozenset((self._join, self._positions[k][0]) for k in members)
+        if any(self._hints.leaves.get(path) == "keep" for _, path in origins):
+            raise Mismatch(self._positions[members[0]][0], "different views of one tensor")
+        merged: dict[tuple[int, ...], torch.Tensor] = {}
+        for key in members:
+            row = tuple(id(v) for v in views[key])
+            if row not in merged:
+                merged[row] = self._fresh_tensor(key, views[key])
+            self._tensors[key] = merged[row]
+            conflicted[key] = conflicted.get(key, frozenset()) | origins
 
     def _fresh_tensor(self, key: tuple[int, ...], row: tuple[View, ...]) -> torch.Tensor:
         path, refs = self._positions[key]
@@ -609,6 +620,11 @@ class Merger:
             current = View(current.storage, tuple(tensor.shape), current, step.target, step.args, step.kwargs, step.index, step.count)
             tensor.__dict__["_toolchain_view"] = current
         return tensor
+
+
+def _same_view(row: tuple[View, ...]) -> bool:
+    """Whether all arrivals look at the same elements of the same storage."""
+    return len({id(v.storage) for v in row}) == 1 and len({v.signature() for v in row}) == 1
 
 
 def _is_concrete(image: Image) -> bool:
