@@ -533,8 +533,7 @@ def _is_rollable(frame: Frame) -> bool:
 
 
 def _frame_references(frame: Frame) -> list[Any]:
-    live = frame.info.live[frame.pc] if frame.pc < len(frame.info.live) else frozenset()
-    return [*frame.stack, *(frame.locals[n] for n in live)]
+    return [*frame.stack, *frame.live_locals()]
 
 
 def _flatten(references: Any) -> list[Any]:

@@ -328,9 +328,8 @@ def capture(frames: list[Frame], world: World, path: PathState) -> Snapshot:
 
 
 def _live_references(frame: Frame) -> Iterator[Any]:
-    live = frame.info.live[frame.pc] if frame.pc < len(frame.info.live) else frozenset()
     yield from frame.stack
-    yield from (frame.locals[n] for n in live)
+    yield from frame.live_locals()
     yield from (frame.mode, frame.handled, frame.generator)
 
 

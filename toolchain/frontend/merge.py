@@ -228,7 +228,7 @@ class Merger:
             raise Mismatch(path, "different pending temporaries")
         stack = tuple(self.unify((*path, "stack", n), row) for n, row in enumerate(zip(*stacks, strict=True)))
         names = frame.info.code.co_varnames
-        live = frame.info.live[pc]
+        live = frozenset().union(*(frame.info.live_at(pc, f[1]) for f in fields))
         slots: list[Any] = []
         for n, row in enumerate(zip(*(i[1][2] for i in images), strict=True)):
             label = names[n] if n < len(names) else n

@@ -165,6 +165,15 @@ class CodeInfo:
                 work.extend(self._graph.predecessors(pc))
         return tuple(frozenset(names) | cells for names in live)
 
+    def live_at(self, pc: int, current: int) -> frozenset[int]:
+        """The locals that a frame may still read. While instruction ``current`` waits for a call, ``pc`` is behind it, but
+        control can also go to its other successors (the end of a ``for``) and to its handler."""
+        if pc == current:
+            return self.live[pc]
+        handler = self.handler_at(current)
+        ways = {*self.successors(current), *((handler.target,) if handler else ()), *((pc,) if pc < len(self.live) else ())}
+        return frozenset().union(*(self.live[way] for way in ways))
+
 
 @lru_cache(maxsize=None)
 def code_info(code: CodeType) -> CodeInfo:

@@ -58,6 +58,9 @@ class Frame:
         instruction = self.info.instructions[min(self.current, len(self.info.instructions) - 1)]
         return Location(code.co_filename, instruction.line, instruction.column, code.co_qualname)
 
+    def live_locals(self) -> list[Any]:
+        return [self.locals[n] for n in sorted(self.info.live_at(self.pc, self.current))]
+
     def live_heads(self, pc: int) -> dict[int, tuple[object, int]]:
         """The entries of ``heads`` whose loop ``pc`` is in."""
         return {head: entry for head, entry in self.heads.items() if pc in self.info.heads[head]}
