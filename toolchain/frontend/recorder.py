@@ -20,7 +20,7 @@ from toolchain.frontend import checks, functional, torch_adapter
 from toolchain.frontend.constants import ConstantPool, tensor_type
 from toolchain.frontend.ranges import ElementRanges
 from toolchain.frontend.signals import NeedsConstant, Origin, PathEnds, Signal, Unsupported
-from toolchain.frontend.staged import NO_ORIGINS, HostList, Staged, StagedBool, StagedNumber, to_bool, wrap
+from toolchain.frontend.staged import NO_ORIGINS, HostList, Staged, StagedBool, StagedInt, StagedNumber, to_bool, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource, SymbolTable
 from toolchain.ir import (
@@ -205,6 +205,10 @@ class Recorder(TorchDispatchMode):
             return self.state.decided[condition.operand.id]
         return None if condition.expr is None else self.state.facts.evaluate(condition.expr)
 
+    def known_int(self, value: StagedInt) -> int | None:
+        """The only value that ``value`` can have on this path, or None."""
+        return self.state.facts.constant(torch_adapter.expression_of(value.sym))
+
     def constant(self, value: StagedNumber, what: str) -> int | float:
         if isinstance(value.operand, (int, float)):
             return value.operand
@@ -306,6 +310,10 @@ class Recorder(TorchDispatchMode):
         torch_adapter.forget_constant(tensor)
         if isinstance(operand, Value):
             self._name_extents(tensor, operand)
+
+    def new_tensor(self, shape: tuple[Any, ...], dtype: torch.dtype, operand: Operand) -> torch.Tensor:
+        """A tensor with contents ``operand``."""
+        return functional.fresh_root(self, shape, dtype, operand)
 
     def adopt_root(self, tensor: torch.Tensor, operand: Operand) -> None:
         self.adopt(tensor, View(Storage(), tuple(tensor.shape)), operand)

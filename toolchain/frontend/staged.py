@@ -20,7 +20,12 @@ NO_ORIGINS: frozenset[Origin] = frozenset()
 
 
 class Context(Protocol):
-    """The services of a recorder that staged values use."""
+    """The services of a recorder that staged values use.
+
+    is_symbolic: values are operands of the IR; otherwise they are numbers, and everything is computed at once.
+    """
+
+    is_symbolic: bool
 
     def host(self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()) -> Any: ...
 
@@ -64,7 +69,9 @@ class Staged:
         self.is_data = is_data
         self.origins = origins
 
-    def __hash__(self) -> NoReturn:  # type: ignore[override]
+    def __hash__(self) -> int:
+        if not context().is_symbolic:
+            return hash(self.operand)
         refuse("hash() of a value that is only known at run time", "use it as a list index or compare it instead")
 
     def __repr__(self) -> str:
@@ -378,7 +385,7 @@ def binary(opcode: str, left: Any, right: Any) -> Any:
     lt, rt = scalar_type(left), scalar_type(right)
     if opcode in _COMPARISONS:
         expr = None
-        if lt == INT and rt == INT:
+        if lt == INT and rt == INT and context().is_symbolic:
             expr = _COMPARISONS[opcode](expression(left), expression(right))
             if expr in (sympy.true, sympy.false):
                 return bool(expr)
@@ -389,7 +396,7 @@ def binary(opcode: str, left: Any, right: Any) -> Any:
         _check_divisor(right)
     operand = context().host(opcode, (operand_of(left), operand_of(right)), result)
     sym = None
-    if result == INT and lt == INT and rt == INT and opcode in _SYMBOLIC:
+    if result == INT and lt == INT and rt == INT and opcode in _SYMBOLIC and context().is_symbolic:
         sym = _SYMBOLIC[opcode](symbol(left), symbol(right))
         if isinstance(sym, int):
             return sym
@@ -476,6 +483,8 @@ def negate(value: StagedBool) -> StagedBool:
 
 def symbol(value: Any) -> Any:
     """The number that PyTorch's shape arithmetic takes: a plain int or a raw SymInt / SymFloat."""
+    if isinstance(value, Staged) and not context().is_symbolic:
+        return value.operand
     if isinstance(value, StagedInt):
         return value.sym
     if isinstance(value, StagedBool):

@@ -9,7 +9,6 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
-from toolchain.frontend.functional import fresh_root
 from toolchain.frontend.signals import Origin
 from toolchain.frontend.staged import Staged, operand_of, scalar_type, wrap
 from toolchain.ir import Operand, ScalarType, TensorType, Type, Value
@@ -104,7 +103,7 @@ def make_part(recorder: Recorder, type_: Type, operand: Operand) -> Any:
         return wrap(operand, type_, True)
     assert isinstance(type_, TensorType)
     shape = tuple(fresh_extent(recorder) if d is None else d for d in type_.dims)
-    return fresh_root(recorder, shape, getattr(torch, type_.dtype), operand)
+    return recorder.new_tensor(shape, getattr(torch, type_.dtype), operand)
 
 
 def share(recorder: Recorder, part: Any, origins: frozenset[Origin]) -> None:

@@ -402,6 +402,8 @@ def _tensor_len(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: 
 
 
 def _numpy(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    if not m.recorder.is_symbolic:
+        return m.calls.native(tensor.numpy, args, kwargs)
     folded = m.recorder.fold(m.recorder.value_of(tensor), tensor)
     if folded is not None and m.recorder.view_of(tensor).storage.real is None:
         with torch_adapter.real_mode():

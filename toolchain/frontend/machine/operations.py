@@ -157,7 +157,7 @@ def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
 
 def as_tensor_operand(m: Machine, value: Any) -> Any:
     """An operand of an operator whose other operand is a tensor."""
-    if isinstance(value, (StagedFloat, StagedBool)):
+    if isinstance(value, (StagedFloat, StagedBool)) and m.recorder.is_symbolic:
         return m.calls.tensors.from_scalar(value)
     return unbox(value)
 
@@ -308,7 +308,7 @@ def bound_constant(m: Machine, key: StagedInt, length: int) -> int:
 
 
 def choose(m: Machine, key: Any, candidates: list[int], missing: type[Exception]) -> int:
-    known = m.recorder.state.facts.constant(torch_adapter.expression_of(key.sym)) if isinstance(key, StagedInt) else None
+    known = m.recorder.known_int(key) if isinstance(key, StagedInt) else None
     if known is not None:
         return known
     if key.origins and not key.is_data:
@@ -523,7 +523,7 @@ def pop_many(stack: list[Any], count: int) -> list[Any]:
 
 
 def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, torch.Tensor) and m.recorder.is_symbolic:
         if value.dim() or isinstance(value.numel(), torch.SymInt):
             folded = m.recorder.fold(m.recorder.value_of(value), value)
             if folded is None:

@@ -8,8 +8,6 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
-from toolchain.frontend.functional import fresh_root
-
 from toolchain.frontend.staged import HostList, StagedStr, context_length, operand_of, scalar_type
 from toolchain.frontend.templates import fresh_extent, template_of
 from toolchain.ir import BOOL, FLOAT, INT, ListType, TensorType
@@ -26,7 +24,7 @@ class TensorFactory:
         """``torch.tensor(value)``."""
         dtype = dtype or default_dtype(value)
         operand = self._machine.recorder.host("full", (operand_of(value),), TensorType(dtype_name(dtype), ()), (dtype_name(dtype),))
-        return fresh_root(self._machine.recorder, (), dtype, operand)
+        return self._machine.recorder.new_tensor((), dtype, operand)
 
     def from_nested(self, data: Any, dtype: torch.dtype | None) -> torch.Tensor:
         """``torch.tensor(data)`` of (nested) sequences with staged numbers or tensors of one element in them."""
@@ -63,7 +61,7 @@ class TensorFactory:
             if recorder.decide(empty) if not isinstance(empty, bool) else empty:
                 return torch.empty((0,), dtype=torch.get_default_dtype())
         operand = recorder.host("list_tensor", (items.operand,), TensorType(dtype_name(chosen), (None,)), (dtype_name(chosen),))
-        return fresh_root(recorder, (fresh_extent(recorder),), chosen, operand)
+        return recorder.new_tensor((fresh_extent(recorder),), chosen, operand)
 
     def stack(self, items: HostList, dim: int = 0) -> torch.Tensor:
         """``torch.stack(items, dim)``."""
@@ -73,7 +71,7 @@ class TensorFactory:
         if None in element.dims:
             recorder.need_constant(items.origins, "torch.stack() of tensors whose extents differ")
         operand = recorder.host("list_stack", (items.operand,), TensorType(element.dtype, (None, *element.dims)))
-        out = fresh_root(recorder, (fresh_extent(recorder), *element.dims), getattr(torch, element.dtype), operand)
+        out = recorder.new_tensor((fresh_extent(recorder), *element.dims), getattr(torch, element.dtype), operand)
         return out if dim == 0 else torch.movedim(out, 0, dim)
 
     def cat(self, items: HostList, dim: int = 0) -> torch.Tensor:
@@ -87,7 +85,7 @@ class TensorFactory:
         dims = tuple(None if n == dim else d for n, d in enumerate(element.dims))
         operand = recorder.host("list_cat", (items.operand,), TensorType(element.dtype, dims), (dim,))
         shape = tuple(fresh_extent(recorder) if d is None else d for d in dims)
-        return fresh_root(recorder, shape, getattr(torch, element.dtype), operand)
+        return recorder.new_tensor(shape, getattr(torch, element.dtype), operand)
 
     def _tensor_element(self, items: HostList, what: str) -> TensorType:
         template = items.template
