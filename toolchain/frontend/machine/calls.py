@@ -173,6 +173,9 @@ class Calls:
         frame = machine.frames[-1]
         depth = machine.recorder.state.depth
         builtin_calls.refuse_if_not_deterministic(function)
+        if not machine.recorder.is_symbolic:
+            moves = not is_torch(function) and _moves_references(function)
+            return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
         if is_torch(function):
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:
@@ -204,8 +207,7 @@ class Calls:
             self._machine.resume(generator, value, ("next", False, None))
             return PUSHED
         if method.name == "throw":
-            exception = args[0]() if isinstance(args[0], type) else args[0]
-            self._machine.throw(generator, exception, ("next", False, None))
+            self._machine.throw(generator, _thrown(*args), ("next", False, None))
             return PUSHED
         return self._close(generator)
 
@@ -216,6 +218,13 @@ class Calls:
         if frame is not None and frame.info.handler_at(frame.current) is not None:
             raise Unsupported("TC154", "closing a generator that is inside a try or with statement")
         generator.frame = None
+
+
+def _thrown(kind: Any, value: Any = None, traceback: Any = None) -> BaseException:
+    """The exception that ``generator.throw(kind, value, traceback)`` raises."""
+    if isinstance(kind, BaseException) or isinstance(value, BaseException):
+        return kind if isinstance(kind, BaseException) else value
+    return kind() if value is None else kind(value)  # type: ignore[no-any-return]
 
 
 def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
