@@ -164,6 +164,12 @@ class Session:
             yield
 
     @contextmanager
+    def guide(self, decider: Decider) -> Iterator[None]:
+        """While the block runs, ``decider`` sees every decision, those on sizes included, and may change it."""
+        with self._decider(decider):
+            yield
+
+    @contextmanager
     def _decider(self, decider: Decider) -> Iterator[None]:
         # A tracer sees what a forcer has made of the decision, whichever came first.
         with self._lock:
