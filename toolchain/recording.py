@@ -50,7 +50,7 @@ def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
             # The result may alias an argument or a buffer that a later call changes.
             result, exception = copy.deepcopy(module(*args, **kwargs)), None
         except Exception as error:
-            result, exception = None, (_builtin_base(type(error)).__name__, str(error))
+            result, exception = None, (builtin_base(type(error)).__name__, str(error))
     return RecordedCall(kept_args, kept_kwargs, result, exception, printed.getvalue())
 
 
@@ -70,6 +70,6 @@ def replace_markers(example: Example, replacement: Callable[[Dynamic], Any]) -> 
     return args, kwargs
 
 
-def _builtin_base(kind: type[BaseException]) -> type[BaseException]:
+def builtin_base(kind: type[BaseException]) -> type[BaseException]:
     """The nearest base that every Python knows: what the bundle's host can raise."""
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
