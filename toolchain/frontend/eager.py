@@ -21,7 +21,7 @@ from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.margins import Margins, margin_of, relative_margin
-from toolchain.frontend.signals import Origin, Unsupported
+from toolchain.frontend.signals import Origin, Signal, Unsupported
 from toolchain.frontend.staged import (
     HostList,
     Staged,
@@ -37,7 +37,8 @@ from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.ir import BOOL, FLOAT, INT, Location, Type
 from toolchain.ir.semantics import TABLE
 
-Decide = Callable[[Location, bool], bool]
+Decide = Callable[[Location, bool], bool | None]
+"""Gets the location of a decision and the answer that the values give; returns the answer to take, None to end the run."""
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _TRUNCATIONS = frozenset(("int", "floor", "ceil", "trunc", "floordiv", "mod"))
 
@@ -64,6 +65,7 @@ class EagerRun:
     exception: what it raised.
     stated:    the exception came from a ``raise`` or ``assert`` of the program, not from an operation.
     margin:    the least margin of a number that the program read and may have used other than for a decision.
+    is_complete: it came to an end by itself.
     """
 
     result: Any
@@ -71,13 +73,11 @@ class EagerRun:
     stated: bool
     decisions: tuple[EagerDecision, ...]
     margin: float
+    is_complete: bool = True
 
 
-class OutOfFuel(VerificationError):
-    """A forced run made more decisions than allowed."""
-
-    def __init__(self, fuel: int) -> None:
-        super().__init__("TC511", f"the program made {fuel} decisions without ending", "raise the limit")
+class _RunEnds(Signal):
+    """The run is to go no further."""
 
 
 class NotFollowed(VerificationError):
@@ -140,11 +140,11 @@ class EagerRecorder:
         known = self._answers.get(id(condition))
         if known is not None:
             return known[1]
-        if len(self.decisions) >= self._fuel:
-            raise OutOfFuel(self._fuel)
         natural = bool(condition.operand)
         location = self._machine.location()
-        answer = self._decide(location, natural)
+        answer = self._decide(location, natural) if len(self.decisions) < self._fuel else None
+        if answer is None:
+            raise _RunEnds
         self.decisions.append(EagerDecision(location, answer, natural, self.pending))
         self.pending = math.inf
         # The same value cannot be decided twice, nor both ways.
@@ -234,9 +234,8 @@ def run_eager(
 ) -> EagerRun:
     """Calls ``module`` in the machine.
 
-    decide: gets the location of each decision and the answer that the values give, and returns the answer to take.
-    Raises ``OutOfFuel`` after ``fuel`` decisions, ``NotFollowed`` for what the machine does not run, and what ``decide``
-    raises if that is a ``ToolchainError``.
+    decide: chooses the answers. fuel: the run ends, incomplete, at the first decision beyond this number.
+    Raises ``NotFollowed`` for what the machine does not run.
     """
     machine = Machine(_Driver())
     recorder = EagerRecorder(machine, decide, fuel)
@@ -247,6 +246,8 @@ def run_eager(
             warnings.simplefilter("ignore")
             machine.call(polyfills.root, (module, tuple(args), dict(kwargs)), {}, PUSH)
             _run(machine)
+    except _RunEnds:
+        return EagerRun(None, None, False, tuple(recorder.decisions), recorder.margin, is_complete=False)
     except Finished as finished:
         stated = finished.exception is not None and finished.exception.__traceback__ is None
         if finished.exception is not None:
