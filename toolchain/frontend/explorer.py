@@ -437,6 +437,7 @@ class Explorer:
         hints.signed |= merged.hints.signed
         hints.data |= merged.hints.data
         hints.templates.update(merged.hints.templates)
+        hints.changed.update(merged.hints.changed)
 
     def _separate(self, key: Any, before: Merged, after: Merged) -> None:
         """Leaves that shared an argument with others than now get arguments of their own, so that widening ends."""

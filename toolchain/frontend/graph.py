@@ -25,6 +25,7 @@ from toolchain.ir import (
     Value,
     structure_leaves,
 )
+from toolchain.ir.builder import normalised
 
 
 def state_order(explorer: Explorer) -> list[Node]:
@@ -42,7 +43,7 @@ def build_functions(states: Sequence[Node], entries: Sequence[EntryPoint]) -> tu
             entry = entries[entry_number]
             builder = _FunctionBuilder(states, state, entry)
             name = entry.name if len(states) == 1 else f"{entry.name}_state{number}"
-            functions.append(Function(name, entry_number, number, builder.blocks(start)))
+            functions.append(normalised(Function(name, entry_number, number, builder.blocks(start))))
     return tuple(functions)
 
 
@@ -68,12 +69,9 @@ class _FunctionBuilder:
             parameters=parameters,
             operations=tuple(node.operations),
             terminator=self._terminator(node),
-            is_loop_head=self._is_loop_head(node),
+            is_loop_head=False,  # set by ``normalised``
             location=node.location,
         )
-
-    def _is_loop_head(self, node: Node) -> bool:
-        return any(a.source is not None and _reaches(node, a.source) for a in node.arrivals) if node.key is not None else False
 
     def _edge(self, source: Node, slot: int, target: Node) -> Edge:
         return Edge(self._numbers[target], _arguments(source, slot, target))
@@ -126,19 +124,6 @@ def _reverse_postorder(start: Node) -> list[Node]:
             seen.add(target)
             stack.append((target, iter(_targets(target))))
     return list(reversed(order))
-
-
-def _reaches(start: Node, goal: Node) -> bool:
-    seen, work = {start}, [start]
-    while work:
-        node = work.pop()
-        if node is goal:
-            return True
-        for target in _targets(node):
-            if target not in seen:
-                seen.add(target)
-                work.append(target)
-    return False
 
 
 def states_of(nodes: Sequence[Node], world: World) -> tuple[State, ...]:

@@ -52,6 +52,8 @@ def is_tracked(value: Any) -> bool:
 
 def _is_user_type(kind: type) -> bool:
     root = kind.__module__.split(".")[0]
+    if root == "contextlib":  # interpreted like the user's code
+        return True
     return root not in sys.stdlib_module_names and root not in ("torch", "numpy", "toolchain", "builtins")
 
 
@@ -131,8 +133,8 @@ def put_back(value: Any, image: Image) -> None:
         else:
             value.cell_contents = refs[0]
     elif isinstance(value, set):
-        value.clear()
-        value.update(refs[0])
+        set.clear(value)
+        set.update(value, refs[0])
     else:
         _put_back_items(value, labels, refs)
 
@@ -141,13 +143,12 @@ def _put_back_items(value: Any, labels: tuple[Any, ...], refs: tuple[Any, ...]) 
     attributes = {label[1]: ref for label, ref in zip(labels, refs, strict=True) if isinstance(label, tuple) and label[0] == "attr"}
     rest = [(label, ref) for label, ref in zip(labels, refs, strict=True) if not (isinstance(label, tuple) and label[0] == "attr")]
     if isinstance(value, list):
-        value[:] = [ref for _, ref in rest]
+        list.__setitem__(value, slice(None), [ref for _, ref in rest])
     elif isinstance(value, deque):
-        value.clear()
-        value.extend(ref for _, ref in rest)
+        deque.clear(value)
+        deque.extend(value, (ref for _, ref in rest))
     elif isinstance(value, dict):
-        value.clear()
-        value.update((label[1], ref) for label, ref in rest)
+        _put_back_dict(value, [(label[1], ref) for label, ref in rest])
     elif isinstance(value, BaseException):
         value.args = rest[0][1]
     if isinstance(value, type):
@@ -161,6 +162,14 @@ def _put_back_items(value: Any, labels: tuple[Any, ...], refs: tuple[Any, ...]) 
         for name, content in attributes.items():
             if _is_slot(value, name):
                 object.__setattr__(value, name, content)
+
+
+def _put_back_dict(value: dict[Any, Any], items: list[tuple[Any, Any]]) -> None:
+    """Not by the methods of a subclass: ``Counter.update`` adds."""
+    kind: Any = OrderedDict if isinstance(value, OrderedDict) else dict
+    kind.clear(value)
+    for key, content in items:
+        kind.__setitem__(value, key, content)
 
 
 def _is_slot(value: Any, name: str) -> bool:

@@ -52,7 +52,7 @@ class Hints:
     """What earlier rounds learnt about a join: leaves that vary, must be constant, or must keep their identity.
 
     dims: per tensor leaf the dimensions that vary. signed: integers that may be negative. data: leaves that stem from
-    tensor elements on some arrival.
+    tensor elements on some arrival. changed: objects from before the call that differ on some arrival, by ``id``.
     """
 
     leaves: dict[Path, Hint] = field(default_factory=dict)
@@ -61,6 +61,7 @@ class Hints:
     data: set[Path] = field(default_factory=set)
     templates: dict[Path, Template] = field(default_factory=dict)
     unshared: set[Path] = field(default_factory=set)
+    changed: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -140,7 +141,9 @@ class Merger:
         frames = []
         for n, row in enumerate(zip(*(a.frames for a in self._arrivals), strict=True)):
             frames.append(self.unify(("frame", n), row))
-        changed = {i: value for a in self._arrivals for i, (value, _) in a.images.items() if value in self._world}
+        changed = dict(self._hints.changed)
+        changed |= {i: value for a in self._arrivals for i, (value, _) in a.images.items() if value in self._world}
+        self._new_hints.changed = changed
         for value in changed.values():
             self.unify(("world", self._world.names[id(value)]), (value,) * len(self._arrivals))
         return tuple(frames)
@@ -181,7 +184,7 @@ class Merger:
     def _object(self, path: Path, refs: tuple[Any, ...], key: tuple[int, ...]) -> Any:
         first = refs[0]
         unchanged = all(r is first for r in refs) and first in self._world
-        if unchanged and not any(id(first) in a.images for a in self._arrivals):
+        if unchanged and id(first) not in self._new_hints.changed:
             return first
         if first in self._world and not all(r is first for r in refs):
             raise Mismatch(path, f"different objects that existed before the call ({_kind(first)})")
