@@ -529,7 +529,7 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
             if folded is None:
                 raise Unsupported("TC123", "printing or formatting a whole tensor", "format its elements (item() or tolist()) instead")
             value = folded
-        elif conversion or not spec:
+        elif conversion:
             value = tensor_text(m, value)
         else:
             value = m.recorder.read(value)
