@@ -1,9 +1,9 @@
 """Runs a program in the machine on real tensors, in plain eager semantics, to see and to force its decisions.
 
-``EagerRecorder`` stands in for the ``Recorder``: numbers that are read from tensors are staged values that hold the number
-itself, so that the machine reports the same decisions as in an exploration, each with its location. Operations run at
-once, in place where the program says so. Decisions inside native code (a PyTorch function written in Python that tests a
-tensor) are made by that code as ever; they are not reported and cannot be forced.
+``EagerRecorder`` stands in for the ``Recorder``: numbers that are read from tensors are staged values that hold the
+number itself, so that the machine reports the same decisions as in an exploration, each with its location. Operations
+run at once, in place where the program says so. Decisions inside native code (a PyTorch function written in Python that
+tests a tensor) are made by that code as ever; they are not reported and cannot be forced.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from toolchain.ir import BOOL, FLOAT, INT, Location, Type
 from toolchain.ir.semantics import TABLE
 
 Decide = Callable[[Location, bool], bool | None]
-"""Gets the location of a decision and the answer that the values give; returns the answer to take, None to end the run."""
+"""Gets the location of a decision and the answer that the values give. Returns the one to take; None ends the run."""
 _COMPARISONS = frozenset(("lt", "le", "gt", "ge", "eq", "ne"))
 _TRUNCATIONS = frozenset(("int", "floor", "ceil", "trunc", "floordiv", "mod"))
 
@@ -106,9 +106,7 @@ class EagerRecorder:
 
     # ---- host operations
 
-    def host(
-        self, opcode: str, operands: tuple[Any, ...], result: Type, attributes: tuple[object, ...] = ()
-    ) -> Any:
+    def host(self, opcode: str, operands: tuple[Any, ...], result: Type, attributes: tuple[object, ...] = ()) -> Any:
         self._watch(opcode, operands)
         return TABLE[opcode](*operands, *attributes)
 
@@ -285,4 +283,5 @@ def plain(value: Any) -> Any:
 
 
 def _has_staged_attribute(value: Any) -> bool:
-    return hasattr(value, "__dict__") and not isinstance(value, (type, torch.Tensor, torch.nn.Module)) and not callable(value)
+    shared = isinstance(value, (type, torch.Tensor, torch.nn.Module)) or callable(value)
+    return not shared and hasattr(value, "__dict__") and any(isinstance(v, Staged) for v in vars(value).values())

@@ -2,7 +2,8 @@
 
 A dispatch mode above real tensors. The result of a comparison of floating-point tensors carries one margin per element,
 the distance of the operands relative to the larger of them and 1; logic, reductions and selections of such results
-carry margins on. The index that argmax, max or topk returns carries the gap to the runner-up. Integers are exact: no margin.
+carry margins on. The index that argmax, max or topk returns carries the gap to the runner-up. Integers are exact: they
+have no margin.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ _COMPARISONS = frozenset(("lt", "le", "gt", "ge")) | _EQUALITIES
 _LOGIC = frozenset(("logical_and", "bitwise_and", "__and__", "logical_or", "bitwise_or", "__or__"))
 
 
-class Margins(TorchDispatchMode):
+class Margins(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """While it is active, ``margin_of`` knows the tensors that comparisons make."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
@@ -97,7 +101,7 @@ def _reduce(name: str, out: torch.Tensor, args: Any, kwargs: Any) -> None:
 
 
 def _gap(source: torch.Tensor, dim: int | None, count: int, largest: bool) -> torch.Tensor | None:
-    """How near the first ``count`` in the order of ``source`` are to changing places, or to giving way to the next one."""
+    """How near the first ``count`` elements of ``source`` are to changing places, or to giving way to the next one."""
     if not isinstance(source, torch.Tensor) or not source.is_floating_point() or not source.numel():
         return None
     values = source.double().flatten() if dim is None or not source.dim() else source.double().movedim(dim, -1)
@@ -113,7 +117,7 @@ def _gap(source: torch.Tensor, dim: int | None, count: int, largest: bool) -> to
 def _index(name: str, out: Any, args: Any, kwargs: Any) -> None:
     """The index results of argmax, max, topk and their kin."""
     indices = out if isinstance(out, torch.Tensor) else out[1] if len(out) > 1 else None
-    if not _is_discrete(indices) or (len(args) < 2 and name in ("max", "min")):
+    if indices is None or not _is_discrete(indices) or (len(args) < 2 and name in ("max", "min")):
         return
     if name == "topk":
         dim, count, largest = args[2] if len(args) > 2 else -1, args[1], args[3] if len(args) > 3 else True

@@ -1,8 +1,8 @@
 """Takes the edges that no free run took, by forcing decisions in the compiled host and in eager Python alike.
 
-The host goes first, guided to the edge; the machine then repeats the host's decisions, matched by their location, so that
-both have run the same path and must have done the same. What cannot be compared that way is no disagreement: a forced
-answer can contradict what an earlier one has settled, and then the two worlds may rightly part.
+The host goes first, guided to the edge; the machine then repeats the host's decisions, matched by their location, so
+that both have run the same path and must have done the same. Where they part after eager code decided something by
+itself, nothing can be concluded: the front end may have drawn that answer from a forced one.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Forcing:
         self._fuel = fuel
 
     def attempt(self, edge: BranchEdge, history: Sequence[Example]) -> Attempt:
-        """Tries to take ``edge`` in the last call of ``history``; the calls before it run freely, from the first state."""
+        """Tries to take ``edge`` in the last call of ``history``; those before it run freely, from the first state."""
         self._session.reset()
         followed = Followed(self._module, self._names)
         for earlier in history[:-1]:
@@ -101,7 +101,8 @@ class Forcing:
         except NotFollowed as error:
             return Attempt(frozenset(), reason=f"eager Python cannot be forced there: {error}")
         if not run.is_complete:
-            return Attempt(covered) if host.out_of_fuel else self._parted(script, "eager Python does not end, the bundle does")
+            endless = "eager Python does not end, the bundle does"
+            return Attempt(covered) if host.out_of_fuel else self._parted(script, endless)
         return self._judge(host, outcome, script, covered)
 
     def _judge(self, host: HostRun, outcome: Outcome, script: _Script, covered: frozenset[BranchEdge]) -> Attempt:

@@ -46,7 +46,7 @@ class Graph:
         return f"{edge.function}: block {edge.block} ({file}:{line}) {'true' if edge.answer else 'false'}"
 
     def distances(self, edge: BranchEdge) -> Mapping[int, int]:
-        """Block to the number of edges from there to the branch of ``edge``; blocks that cannot get there are left out."""
+        """Block to the number of edges from there to the branch of ``edge``, for all blocks that can get there."""
         incoming = _incoming(self.functions[edge.function])
         found = {edge.block: 0}
         work = deque([edge.block])
@@ -102,5 +102,6 @@ class Guide:
         if block == self._edge.block:
             return self._edge.answer
         far = len(self._distances) + 1
-        then, orelse = (self._distances.get(target, far) for target in self._graph.block(self._edge.function, block).edges)
+        targets = self._graph.block(self._edge.function, block).edges
+        then, orelse = (self._distances.get(target, far) for target in targets)
         return condition if then == orelse else then < orelse

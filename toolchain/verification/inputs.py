@@ -73,7 +73,8 @@ class InputMaker:
     @staticmethod
     def _largest(group: _Group, number: int) -> int:
         members = [place for place, other in group.classes.items() if other == number]
-        return max(1, *(row[leaf].shape[dim] for row in group.rows for leaf, dim in members))
+        extents: list[int] = [row[leaf].shape[dim] for row in group.rows for leaf, dim in members]
+        return max(1, *extents)
 
     def _integer(self, low: int, high: int) -> int:
         return int(torch.randint(low, high + 1, (), generator=self._generator))
@@ -101,7 +102,7 @@ class InputMaker:
         if dtype.is_floating_point:
             wide = known.double()
             wide = wide[wide.isfinite()]
-            mean, deviation = (wide.mean(), wide.std(correction=0)) if wide.numel() else (torch.tensor(0.0), torch.tensor(1.0))
+            deviation, mean = torch.std_mean(wide, correction=0) if wide.numel() else (torch.ones(()), torch.zeros(()))
             return (torch.randn(shape, generator=self._generator, dtype=torch.float64) * deviation + mean).to(dtype)
         low, high = (int(known.min()), int(known.max())) if known.numel() else (0, 0)
         return torch.randint(low, high + 1, shape, generator=self._generator, dtype=dtype)

@@ -42,7 +42,10 @@ class Run:
 
 @dataclass(slots=True)
 class Judgement:
-    """What became of a run: agreement, a disagreement in spite of clear decisions, or one that a near decision excuses."""
+    """What became of a run: agreement, disagreement, or a disagreement that a near decision excuses.
+
+    covered: the edges that it took in agreement.
+    """
 
     run: Run
     path_differs: bool
@@ -118,7 +121,8 @@ class NaturalRuns:
         return judgement
 
     def _data(self, decisions: Sequence[Decision]) -> list[tuple[Decision, Place]]:
-        return [(d, self._graph.place(d.function, d.block)) for d in decisions if self._graph.is_data(d.function, d.block)]
+        data = [d for d in decisions if self._graph.is_data(d.function, d.block)]
+        return [(d, self._graph.place(d.function, d.block)) for d in data]
 
 
 def is_subsequence(part: Sequence[object], whole: Sequence[object]) -> bool:

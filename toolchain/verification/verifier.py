@@ -36,10 +36,10 @@ def verify_bundle(
     random_inputs: RandomInputs | None,
     progress: ProgressCallback | None = None,
 ) -> Verdict:
-    """Compares the bundle at ``path`` with ``module`` in eager PyTorch; the arguments are those of ``toolchain.verify``.
+    """Compares the bundle at ``path`` with ``module`` in eager PyTorch; arguments as in ``toolchain.verify``.
 
     The examples run in order, then the random inputs, each world carrying its state along. Forced runs start from the
-    state after loading. Raises ``runtime_py.SessionError`` when the bundle cannot be loaded or the examples do not fit it.
+    state after loading. Raises ``runtime_py.SessionError`` when the bundle cannot be loaded or an example does not fit.
     """
     with runtime_py.load(path, target) as session:
         return _Verification(session, module, examples, progress).run(random, forced_paths, random_inputs)
@@ -80,7 +80,9 @@ class _Verification:
     def _random(self, count: int, random_inputs: RandomInputs | None) -> list[Example]:
         if not count:
             return []
-        return list(self._inputs.draw(count) if random_inputs is None else as_examples(list(random_inputs(count, SEED))))
+        if random_inputs is None:
+            return list(self._inputs.draw(count))
+        return list(as_examples(list(random_inputs(count, SEED))))
 
     def _odd_extents(self) -> list[Example]:
         """Calls with unusual extents, where some edge is not covered yet."""
@@ -114,7 +116,8 @@ class _Verification:
             if edge in self._covered:
                 continue
             if runs >= FORCED_RUNS:
-                self._differences.append(f"{self._graph.describe(edge)}: not tried, {FORCED_RUNS} forced runs were made")
+                untried = f"{self._graph.describe(edge)}: not tried after {FORCED_RUNS} forced runs"
+                self._differences.append(untried)
                 continue
             attempts = self._attempts(forcing, edge)
             runs += len(attempts)
@@ -165,6 +168,7 @@ class _Verification:
         if excluded > MOST_EXCLUDED * random:
             differences.append(f"{excluded} inputs are excluded, more than {MOST_EXCLUDED:.0%} of the random ones")
         edges = self._graph.edges()
+        infeasible = [(e, reason) for e, reason in self._infeasible.items() if e not in self._covered]
         margins = [d.margin for j in judgements for d in j.run.eager if not math.isinf(d.margin)]
         return Verdict(
             ok=not differences,
@@ -175,7 +179,7 @@ class _Verification:
             max_abs_error=max((j.run.error for j in judgements if j.agrees or not j.excluded), default=0.0),
             min_margin=min(margins, default=None),
             excluded=excluded,
-            infeasible=tuple(Infeasible(self._graph.describe(e), why) for e, why in self._infeasible.items() if e not in self._covered),
+            infeasible=tuple(Infeasible(self._graph.describe(edge), reason) for edge, reason in infeasible),
             differences=tuple(differences),
         )
 

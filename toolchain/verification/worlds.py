@@ -57,7 +57,7 @@ class Native:
         return Outcome(result, _described(error), _is_stated(error), (args, kwargs), self.state(), printed.getvalue())
 
     def state(self) -> dict[str, Any]:
-        """What the bundle's state slots are called, and their present values; those that can be found from the module."""
+        """The present values of what calls leave behind, by the bundle's names, as far as the module has them."""
         found = {name: _lookup(self.module, name) for name in self._names}
         return {name: copy.deepcopy(value[0]) for name, value in found.items() if value}
 
@@ -130,7 +130,7 @@ def _instruction(traceback: TracebackType) -> str:
 
 
 def _lookup(module: Any, name: str) -> tuple[Any] | None:
-    """The value that a name such as ``layers.0.cache['k'][1]`` leads to from ``module``, in a tuple; None if none does."""
+    """What a name such as ``layers.0.cache['k'][1]`` leads to from ``module``, in a tuple; None if it leads nowhere."""
     value: Any = module
     for step in _STEP.finditer(name):
         attribute = step["root"] or step["attribute"]
