@@ -431,7 +431,7 @@ class Recorder(TorchDispatchMode):
 
     def fold(self, operand: Operand, like: torch.Tensor) -> torch.Tensor | None:
         """The contents of ``operand`` if they follow from constants that no call changes; None otherwise."""
-        if like.numel() > 65536:
+        if any(not isinstance(n, int) for n in like.shape) or like.numel() > 65536:
             return None
         return checks.fold(operand, self._definitions, self.constants.tensors)
 
