@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from toolchain.frontend import checks, torch_adapter
+from toolchain.frontend import checks, shapes, torch_adapter
 from toolchain.frontend.signals import KeepIdentity, Unsupported
 from toolchain.frontend.staged import symbol
 from toolchain.frontend.storages import Storage, View
@@ -97,6 +97,7 @@ def _integer_indices(recorder: Recorder, source: torch.Tensor, indices: Any) -> 
 
 
 def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    shapes.before(recorder, func, name, args)
     checks.before(recorder, name, args, kwargs)
     if name == "nonzero":
         torch_adapter.forget_memos(args[0])

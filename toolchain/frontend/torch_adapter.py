@@ -6,7 +6,6 @@ so that what one path assumes cannot leak into another.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -30,23 +29,6 @@ FAKE_TENSOR_ERRORS = (
     UnsupportedOperatorException,
     GuardOnDataDependentSymNode,
 )
-
-# Questions about layout, not about results: PyTorch's own conservative answer changes strides or copies, never values.
-_LAYOUT_QUESTIONS = frozenset(
-    (
-        "is_contiguous is_contiguous_or_false is_contiguous_for_memory_format is_channels_last_contiguous "
-        "_is_contiguous_or_false is_contiguous_for_memory_format_or_false is_channels_last_contiguous_2d "
-        "is_channels_last_contiguous_3d is_channels_last_contiguous_or_false is_channels_last_contiguous_or_false_2d "
-        "is_channels_last_contiguous_or_false_3d "
-        "are_strides_like_channels_last are_strides_like_channels_last_or_false is_non_overlapping_and_dense "
-        "is_non_overlapping_and_dense_or_false _is_non_overlapping_and_dense_or_false compute_strides check_significant_strides "
-        "check_all_strides make_contiguous_strides_for compute_elementwise_output_strides suggest_memory_format "
-        "compute_elementwise_output_logical_to_physical_perm should_swap ambiguous_or_noncontiguous "
-        "_compute_stride compute_unbacked_strides strides_by_perm infer_size_hint definitely_contiguous "
-        "is_expandable_to sym_is_non_overlapping_and_dense_indicator"
-    ).split()
-)
-
 
 class Questions(Protocol):
     """What a ``PathShapeEnv`` asks of the path."""
@@ -90,7 +72,9 @@ class PathShapeEnv(ShapeEnv):
         truth = self._questions.known(orig_expr)
         if truth is None and not self._questions.is_recording:
             truth = bool(fallback_value)  # metadata of a tensor whose contents exist already: only its layout is at stake
-        if truth is None and fallback_value is not None and (not self._questions.names(orig_expr) or _asks_about_layout()):
+        if truth is None and fallback_value is not None:
+            # PyTorch's own conservative answer. Where it stands for an assumption, a deferred check says so and becomes one
+            # of the program (``require``); what it would get silently wrong was decided before (``shapes.before``).
             truth = fallback_value
         if truth is None:
             truth = self._questions.answer(orig_expr)
@@ -111,17 +95,6 @@ class PathShapeEnv(ShapeEnv):
 
     def _constrain_range_for_size(self, a: sympy.Symbol, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
         """Sizes are not negative; the path learns that when it names the symbol."""
-
-
-def _asks_about_layout() -> bool:
-    frame = sys._getframe(2)
-    for _ in range(12):
-        if frame is None:
-            return False
-        if frame.f_code.co_name in _LAYOUT_QUESTIONS:
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
 
 
 def make_fake_mode(questions: Questions) -> FakeTensorMode:
