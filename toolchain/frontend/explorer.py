@@ -438,6 +438,9 @@ class Explorer:
         hints.data |= merged.hints.data
         hints.templates.update(merged.hints.templates)
         hints.changed.update(merged.hints.changed)
+        hints.owners.update(merged.hints.owners)
+        hints.groups.update(merged.hints.groups)
+        hints.storages.update(merged.hints.storages)
 
     def _separate(self, key: Any, before: Merged, after: Merged) -> None:
         """Leaves that shared an argument with others than now get arguments of their own, so that widening ends."""

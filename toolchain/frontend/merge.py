@@ -53,6 +53,8 @@ class Hints:
 
     dims: per tensor leaf the dimensions that vary. signed: integers that may be negative. data: leaves that stem from
     tensor elements on some arrival. changed: objects from before the call that differ on some arrival, by ``id``.
+    owners: per tensor leaf the leaf that it is one tensor with; groups: the leaf that it shares a storage with, if it varies.
+    storages: those from before the call whose contents vary, with their root.
     """
 
     leaves: dict[Path, Hint] = field(default_factory=dict)
@@ -62,6 +64,9 @@ class Hints:
     templates: dict[Path, Template] = field(default_factory=dict)
     unshared: set[Path] = field(default_factory=set)
     changed: dict[int, Any] = field(default_factory=dict)
+    owners: dict[Path, Path] = field(default_factory=dict)
+    groups: dict[Path, Path] = field(default_factory=dict)
+    storages: dict[Storage, View] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -397,7 +402,8 @@ class Merger:
 
     # ---- tensors
 
-    def _tensor(self, path: Path, refs: tuple[Any, ...], key: tuple[int, ...]) -> Any:
+    def _tensor(self, path: Path, refs: tuple[Any, ...], key: tuple[Any, ...]) -> Any:
+        key = (*key, self._hints.owners.get(path))
         if not self._collecting:
             return self._tensors[key]
         first = refs[0]
@@ -406,7 +412,7 @@ class Merger:
                 raise Mismatch(path, f"a tensor on one path, {_kind(ref)} on another")
             if ref.dtype != first.dtype or ref.dim() != first.dim():
                 raise Mismatch(path, "tensors of different dtype or rank")
-        self._positions.setdefault(key, (path, refs))
+        self._new_hints.owners[path] = self._positions.setdefault(key, (path, refs))[0]
         return first
 
     def _merge_path_state(self) -> None:
@@ -437,21 +443,31 @@ class Merger:
                         self._state.versions[storage] = 1
         conflicted = self._alias_conflicts(views)
         kept: set[Storage] = set()
-        groups: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        groups: dict[tuple[Any, ...], list[tuple[int, ...]]] = {}
         for key, row in views.items():
-            same_storage = _same_view(row) and (not self._isolated or row[0].storage.real is not None)
-            forced = self._hints.leaves.get(self._positions[key][0]) == "vary"
-            if same_storage and not (forced and row[0].storage.real is None):
+            if not self._varies(key, row) and (not self._isolated or row[0].storage.real is not None):
                 self._tensors[key] = self._positions[key][1][0]
                 kept.add(row[0].storage)
             else:
-                groups.setdefault(tuple(id(v.storage) for v in row), []).append(key)
+                groups.setdefault(self._pattern(key, row), []).append(key)
         for members in groups.values():
+            for key in members:
+                self._new_hints.groups[self._positions[key][0]] = self._positions[members[0]][0]
             self._merge_group(members, views, conflicted)
-        externals = {s for a in self._arrivals for s in a.path.versions if s.external}
+        externals = {s for a in self._arrivals for s in a.path.versions if s.external} | self._hints.storages.keys()
         for storage in kept | externals:
             self._merge_storage(storage, views)
         self._mark_conflicts(conflicted, views)
+
+    def _varies(self, key: tuple[int, ...], row: tuple[View, ...]) -> bool:
+        """Whether the arrivals have different tensors here, or had in an earlier round."""
+        return not _same_view(row) or (self._hints.leaves.get(self._positions[key][0]) == "vary" and row[0].storage.real is None)
+
+    def _pattern(self, key: tuple[int, ...], row: tuple[View, ...]) -> tuple[Any, ...]:
+        """Equal for tensors that share a storage on every arrival, and did so in earlier rounds."""
+        path = self._positions[key][0]
+        group = None if self._hints.leaves.get(path) == "keep" else self._hints.groups.get(path)
+        return (group, *(id(v.storage) for v in row))
 
     def _alias_conflicts(self, views: dict[tuple[int, ...], tuple[View, ...]]) -> dict[tuple[int, ...], frozenset[Origin]]:
         """Positions whose aliasing differs between arrivals, with the origins to blame."""
@@ -461,15 +477,15 @@ class Merger:
             for key, row in views.items():
                 sharing.setdefault(row[n].storage, []).append(key)
             for storage, keys in sharing.items():
-                varying = [k for k in keys if not _same_view(views[k])]
-                patterns = {tuple(id(v.storage) for v in views[k]) for k in keys}
+                varying = [k for k in keys if self._varies(k, views[k])]
+                patterns = {self._pattern(k, views[k]) for k in keys}
                 if len(patterns) > 1 or (varying and (storage.external or len(varying) < len(keys))):
                     origins = {(self._join, self._positions[k][0]) for k in varying or keys}
                     for k in keys:
                         conflicted.setdefault(k, set()).update(origins)
         for key, origins in conflicted.items():
             path = self._positions[key][0]
-            if self._hints.leaves.get(path) == "keep" and not _same_view(views[key]):
+            if self._hints.leaves.get(path) == "keep" and self._varies(key, views[key]):
                 raise Mismatch(path, "a tensor that is shared on one path and not on another, and is changed in place later")
             del origins
         return {k: frozenset(o) for k, o in conflicted.items()}
@@ -485,6 +501,8 @@ class Merger:
         """The contents of a storage that all arrivals know."""
         roots = {v.root() for row in views.values() for v in row if v.storage is storage}
         roots |= {v for a in self._arrivals for v in a.path.values if v.storage is storage and v.base is None}
+        if storage in self._hints.storages:
+            roots.add(self._hints.storages[storage])
         for root in roots:
             operands = tuple(self._current(a.path, root) for a in self._arrivals)
             path: Path = ("storage", storage.label if storage.label is not None else id(storage))
@@ -502,6 +520,8 @@ class Merger:
             self._parameters[("storage", storage)] = Parameter(value, operands, path)
             self._profile[path] = "storage"
             self._new_hints.leaves[path] = "vary"
+            if storage.external:
+                self._new_hints.storages[storage] = root
             self._state.versions[storage] = version + 1
             self._state.values[root] = (version + 1, value)
 
@@ -524,7 +544,7 @@ class Merger:
     def _merge_group(self, members: list[tuple[int, ...]], views: Any, conflicted: Any) -> None:
         """Tensors that share a storage on every arrival."""
         rows = [views[k] for k in members]
-        distinct = {tuple(id(v) for v in row) for row in rows}
+        distinct = {(key[-1], *(id(v) for v in row)) for key, row in zip(members, rows, strict=True)}
         if len(distinct) == 1:
             for key in members:
                 self._tensors[key] = self._tensors.get(members[0]) or self._fresh_tensor(members[0], views[members[0]])
@@ -542,9 +562,9 @@ class Merger:
         origins = frozenset((self._join, self._positions[k][0]) for k in members)
         if any(self._hints.leaves.get(path) == "keep" for _, path in origins):
             raise Mismatch(self._positions[members[0]][0], "different views of one tensor")
-        merged: dict[tuple[int, ...], torch.Tensor] = {}
+        merged: dict[tuple[Any, ...], torch.Tensor] = {}
         for key in members:
-            row = tuple(id(v) for v in views[key])
+            row = (key[-1], *(id(v) for v in views[key]))
             if row not in merged:
                 merged[row] = self._fresh_tensor(key, views[key])
             self._tensors[key] = merged[row]
