@@ -30,6 +30,8 @@ from toolchain.frontend.templates import Template, element_operands
 from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure, Value
 
 _LATE = (1 << 40, 0)
+_MOST_VARIANTS = 128
+"""How many states of one place are kept apart. An endless unrolling would otherwise take until the budget is spent."""
 NOWHERE = UNKNOWN_LOCATION
 STATE = ("state between calls",)
 """The key of the nodes where calls begin: the entry of a program is a loop head over what calls leave behind."""
@@ -158,8 +160,11 @@ class Explorer:
         node.done = True
         try:
             self._prepare(node)
-        except Mismatch:
-            self._split(node)
+        except Mismatch as mismatch:
+            if len(node.arrivals) > 1:
+                self._split(node)
+            else:
+                self._cannot_stay(node, mismatch)
             return
         if node.expand is not None:
             node.expand(node)
@@ -168,10 +173,28 @@ class Explorer:
         self._run(node)
         node.operations = self.recorder.operations
 
+    def _cannot_stay(self, node: Node, mismatch: Mismatch) -> None:
+        """A single arrival that does not fit its own join: what must be a constant there is not one."""
+        at = self._place(node.location)
+        text = f"{describe(mismatch.path)} is only known at run time, and is needed as a constant ({mismatch.reason})"
+        self.problems.append(Problem("TC121", at.file, at.line, text, "keep it in a tensor, or compute it from constants", at.column, at.column))
+        node.exit = Exit("problem", location=at)
+
+    def _too_many_variants(self, key: Any, location: Location) -> None:
+        mismatch, at = self.mismatches[key], self._place(location)
+        what = "every call leaves another state behind" if key == STATE else f"{_MOST_VARIANTS} paths come here in different states"
+        text = f"{what}: {mismatch.reason} in {describe(mismatch.path)}"
+        raise _Stop(Problem("TC101", at.file, at.line, text, "keep what differs in a tensor, or make it the same", at.column, at.column))
+
+    def _place(self, location: Location) -> Location:
+        """``location``, or the user's last line that was explored where there is none."""
+        known = (n.location for n in reversed(self.nodes) if n.location != NOWHERE)
+        return location if location != NOWHERE else next(known, NOWHERE)
+
     def _over_budget(self) -> None:
         where, mismatch = next(iter(sorted(self.mismatches.items(), key=lambda i: -self._splits.get(i[0], 0))), (None, None))
         reason = f"; paths stay apart because of {mismatch.reason} in {describe(mismatch.path)}" if mismatch is not None else ""
-        location = self._locations.get(where, self.machine.location())
+        location = self._place(self._locations.get(where, self.machine.location()))
         text = f"more than {self._budget} blocks were explored without an end{reason}"
         hint = "make the value the same on all paths, or give BuildOptions(budget=...) a larger number"
         raise _Stop(Problem("TC101", location.file, location.line, text, hint, location.column, location.column))
@@ -372,6 +395,8 @@ class Explorer:
         for node in list(self._by_key.get(key, ())):
             if self._try_arrive(node, arrival):
                 return
+        if len(self._by_key.get(key, ())) >= _MOST_VARIANTS:
+            self._too_many_variants(key, location)
         node = Node(key, priority, source.function if source else None, is_head=is_head, head_pc=pc, location=location)
         node.expand = self.expand if key == STATE else None
         node.arrivals.append(arrival)

@@ -6,6 +6,7 @@ before the run and has changed since. Identities stay: restoring writes contents
 
 from __future__ import annotations
 
+import dis
 import functools
 import sys
 import types
@@ -33,13 +34,23 @@ _ATOMIC = (
 )  # fmt: skip
 
 
+class Globals:
+    """The global variables of one module that the program assigns."""
+
+    __slots__ = ("names", "space")
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space
+        self.names: set[str] = set()
+
+
 def is_atomic(value: Any) -> bool:
     return isinstance(value, _ATOMIC)
 
 
 def is_tracked(value: Any) -> bool:
     """Whether the contents of ``value`` can change and are captured."""
-    if isinstance(value, (list, dict, set, deque, types.CellType, Frame, IndexIter, VMGenerator, HostList, BaseException)):
+    if isinstance(value, (list, dict, set, deque, Globals, types.CellType, Frame, IndexIter, VMGenerator, HostList, BaseException)):
         return True
     if isinstance(value, (*_ATOMIC, torch.Tensor, tuple, slice, types.FunctionType, types.MethodType, functools.partial)):
         return False
@@ -54,6 +65,11 @@ def _is_user_type(kind: type) -> bool:
     root = kind.__module__.split(".")[0]
     if root == "contextlib":  # interpreted like the user's code
         return True
+    return root not in sys.stdlib_module_names and root not in ("torch", "numpy", "toolchain", "builtins")
+
+
+def _is_user_module(module: types.ModuleType) -> bool:
+    root = module.__name__.split(".")[0]
     return root not in sys.stdlib_module_names and root not in ("torch", "numpy", "toolchain", "builtins")
 
 
@@ -79,6 +95,9 @@ def image_of(value: Any) -> Image:
             return ("contents",), (value.cell_contents,)
         except ValueError:
             return ("contents",), (EMPTY_CELL,)
+    if isinstance(value, Globals):
+        names = tuple(n for n in sorted(value.names) if n in value.space)
+        return names, tuple(value.space[n] for n in names)
     if isinstance(value, set):
         return ("items",), (frozenset(value),)
     attributes = _attributes(value)
@@ -132,6 +151,10 @@ def put_back(value: Any, image: Image) -> None:
             del value.cell_contents
         else:
             value.cell_contents = refs[0]
+    elif isinstance(value, Globals):
+        for name in value.names:
+            value.space.pop(name, None)
+        value.space.update(zip(labels, refs, strict=True))
     elif isinstance(value, set):
         set.clear(value)
         set.update(value, refs[0])
@@ -227,8 +250,13 @@ class World:
         self.names: dict[int, str] = {}
         self.tensor_names: dict[int, str] = {}
         self._keep: list[Any] = []
+        self._globals: dict[int, Globals] = {}
         for name, root in roots.items():
             self._walk(root, name)
+        for assigned in self._globals.values():
+            image = image_of(assigned)
+            self._baseline[id(assigned)] = (assigned, image, tuple(map(id, image[1])))
+            self.names[id(assigned)] = str(assigned.space.get("__name__", "globals"))
 
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._baseline
@@ -263,14 +291,22 @@ class World:
                 work.extend((f, f"{value.__qualname__}.{n}") for n, f in vars(value).items() if _is_code(f))
                 work.extend((base, base.__qualname__) for base in value.__bases__)
 
-    @staticmethod
-    def _globals_of(function: types.FunctionType) -> list[tuple[Any, str]]:
-        found = []
+    def _globals_of(self, function: types.FunctionType) -> list[tuple[Any, str]]:
+        """What ``function`` can reach by name, through modules of the user as well; notes what it assigns."""
+        space = function.__globals__
+        found: list[tuple[Any, str]] = []
         codes = [function.__code__]
         while codes:
             code = codes.pop()
             codes.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
-            found.extend((function.__globals__[n], n) for n in code.co_names if n in function.__globals__)
+            here = [(space[n], n) for n in code.co_names if n in space]
+            for value, name in here:  # grows: a package leads to its modules
+                if isinstance(value, types.ModuleType) and _is_user_module(value):
+                    here.extend((vars(value)[n], f"{name}.{n}") for n in code.co_names if n in vars(value) and vars(value)[n] is not value)
+            found.extend(here)
+            stored = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
+            if stored:
+                self._globals.setdefault(id(space), Globals(space)).names |= stored
         return found
 
     def changed(self) -> list[Any]:

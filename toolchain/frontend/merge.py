@@ -356,11 +356,13 @@ class Merger:
     # ---- host lists
 
     def _host_list(self, path: Path, refs: tuple[Any, ...], key: tuple[int, ...]) -> Any:
-        if self._hints.leaves.get(path) in ("const", "keep"):
-            raise Mismatch(path, "lists of different length, and the length is needed as a constant")
         if not all(isinstance(r, HostList) or type(r) is list for r in refs):
             raise Mismatch(path, f"a list on one path, {_kind(next(r for r in refs if type(r) is not list))} on another")
         contents = [self._image(n, r) for n, r in enumerate(refs)]
+        same = all(isinstance(r, HostList) for r in refs) and all(c[1][0] == contents[0][1][0] for c in contents)
+        same = same and not self._isolated
+        if self._hints.leaves.get(path) in ("const", "keep") and not same:
+            raise Mismatch(path, "lists of different length, and the length is needed as a constant")
         template = self._list_template(path, refs, contents)
         operands = []
         for n, (ref, image) in enumerate(zip(refs, contents, strict=True)):
@@ -369,8 +371,7 @@ class Merger:
             else:
                 operands.append(self._list_operand(n, list(image[1]), template))
         self._own(path, refs, key)
-        same = all(isinstance(r, HostList) for r in refs) and all(o == operands[0] for o in operands)
-        if same and not self._isolated and self._hints.leaves.get(path) != "vary":
+        if same and self._hints.leaves.get(path) != "vary":
             self._memo[key] = refs[0]
             self._images[id(refs[0])] = (refs[0], contents[0])
             return refs[0]

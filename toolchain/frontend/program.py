@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -22,7 +23,7 @@ from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import operand_of, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.templates import fresh_extent
-from toolchain.ir import Operand, Program, ScalarType, TensorType, Value
+from toolchain.ir import UNKNOWN_LOCATION, Location, Operand, Program, ScalarType, TensorType, Value
 
 
 class ProgramExplorer:
@@ -55,9 +56,14 @@ class ProgramExplorer:
         assert node.merged is not None
         node.exit = Exit("calls")
         for number in range(len(self.entries)):
-            start = Node(None, ((number, 0),), (id(node), number), setup=self._enter(number))
+            start = Node(None, ((number, 0),), (id(node), number), location=self._definition(), setup=self._enter(number))
             start.arrivals.append(Arrival(node, number, node.merged.snapshot))
             node.exit.targets.append(self.explorer.add_node(start))
+
+    def _definition(self) -> Location:
+        """Where the program is written."""
+        code = getattr(inspect.unwrap(self._target), "__code__", None)
+        return UNKNOWN_LOCATION if code is None else Location(code.co_filename, code.co_firstlineno, 0, code.co_qualname)
 
     def _enter(self, number: int) -> Callable[[Node], None]:
         entry = self.entries[number]
