@@ -69,6 +69,10 @@ def _float(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _bool(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    from toolchain.frontend.machine import protocols
+
+    if args and protocols.truth_method(m, args[0]) is not None:
+        return m.calls.call(polyfills.truth_, args, kwargs, mode)
     return m.truth(args[0]) if args else False
 
 
@@ -579,6 +583,8 @@ def handlers() -> dict[Any, Any]:
         functools.reduce: _polyfilled(functools.reduce, polyfills.reduce_, always=True),
         itertools.count: _polyfilled(itertools.count, polyfills.itertools_count, always=True),
         itertools.chain: _polyfilled(itertools.chain, polyfills.itertools_chain, always=True),
+        itertools.pairwise: _polyfilled(itertools.pairwise, polyfills.itertools_pairwise, always=True),
+        itertools.islice: _polyfilled(itertools.islice, polyfills.itertools_islice, always=True),
         itertools.repeat: _polyfilled(itertools.repeat, polyfills.itertools_repeat, always=True),
         list: _collect(list, polyfills.list_), tuple: _collect(tuple, polyfills.tuple_), set: _collect(set, polyfills.set_),
         dict: _collect(dict, polyfills.dict_),

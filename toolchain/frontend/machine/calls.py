@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend.functional import METADATA_OPERATIONS
 from toolchain.frontend.machine import builtin_calls, operations, polyfills
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
@@ -177,6 +178,9 @@ class Calls:
             moves = not is_torch(function) and _moves_references(function)
             return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
         if is_torch(function):
+            if getattr(function, "__name__", "") in METADATA_OPERATIONS:
+                name = function.__name__
+                raise Unsupported("TC141", f"Tensor.{name} changes the shape of a tensor in place", f"use {name.rstrip('_')}() instead")
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:
                 machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")

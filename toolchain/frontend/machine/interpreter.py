@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import torch
 
 from toolchain.frontend.machine import operations as ops
+from toolchain.frontend.machine import protocols
 from toolchain.frontend.machine.calls import PUSHED, Calls
 from toolchain.frontend.machine.code import EXIT, code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, IndexIter, ReturnMode, VMGenerator
@@ -28,7 +29,8 @@ _BINARY = {
     "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul, "&=": operator.iand, "|=": operator.ior,
     "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
 }  # fmt: skip
-_BINARY_BY_NUMBER = [_BINARY[s] for s in "+ & // << @ * % | ** >> - / ^ += &= //= <<= @= *= %= |= **= >>= -= /= ^=".split()]
+_SYMBOLS = "+ & // << @ * % | ** >> - / ^ += &= //= <<= @= *= %= |= **= >>= -= /= ^=".split()
+_BINARY_BY_NUMBER = [_BINARY[s] for s in _SYMBOLS]
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge
 }  # fmt: skip
@@ -139,6 +141,9 @@ class Machine:
         """Unwinds to the innermost handler."""
         if isinstance(exception, ops.FAKE_ERRORS):
             raise ops.unsupported_operation(exception) from exception
+        if isinstance(exception, TypeError) and any(word in str(exception) for word in ("Staged", "SymInt", "HostList", "VMGenerator")):
+            text = f"an operation that a value known only at run time does not support ({exception})"
+            raise Unsupported("TC120", text) from exception
         self.raised_at = self.location()
         while self.frames:
             frame = self.frames[-1]
@@ -168,6 +173,8 @@ class Machine:
             frame.stack.append(value)
         elif kind == "object":
             frame.stack.append(mode[1])
+        elif kind == "truth":
+            frame.stack[-1] = protocols.Tested(frame.stack[-1], value)
         elif kind == "getiter":
             frame.stack.append(ops.get_iter(self, value))
         elif kind != "discard":
@@ -398,8 +405,12 @@ def _load_method(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @_op("STORE_ATTR")
 def _store_attr(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    owner = f.stack.pop()
-    ops.store_attr(owner, i.argval, f.stack.pop())
+    owner, value = f.stack.pop(), f.stack.pop()
+    setter = protocols.setter(owner, i.argval)
+    if setter is not None:
+        m.call(setter, (owner, value), {}, ("discard",))
+    else:
+        ops.store_attr(owner, i.argval, value)
 
 
 @_op("DELETE_ATTR")
@@ -441,29 +452,62 @@ def _delete_subscr(m: Machine, f: Frame, arg: int, i: Any) -> None:
 # ---- operators
 
 
+_WAITS = object()
+
+
+def _tested(m: Machine, f: Frame) -> Any:
+    """The truth of the top of the stack; _WAITS after pushing the call of the user's method that decides about it (the
+    instruction is executed again when that returns)."""
+    top = f.stack[-1]
+    if type(top) is protocols.Tested:
+        return m.truth(top.result)
+    method = protocols.truth_method(m, top)
+    if method is None:
+        return m.truth(top)
+    f.pc = f.current
+    m.call(method, (top,), {}, ("truth",))
+    return _WAITS
+
+
+def _unary(m: Machine, f: Frame, name: str, function: Any) -> None:
+    operand = f.stack.pop()
+    method = m.calls.special_method(operand, name)
+    if method is not None:
+        m.call(method, (operand,), {})
+    else:
+        f.stack.append(function(operand))
+
+
 @_op("UNARY_NOT")
 def _unary_not(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(ops.not_(m.truth(f.stack.pop())))
+    tested = _tested(m, f)
+    if tested is not _WAITS:
+        f.stack[-1] = ops.not_(tested)
 
 
 @_op("UNARY_NEGATIVE")
 def _unary_negative(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(-f.stack.pop())
+    _unary(m, f, "__neg__", operator.neg)
 
 
 @_op("UNARY_POSITIVE")
 def _unary_positive(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(+f.stack.pop())
+    _unary(m, f, "__pos__", operator.pos)
 
 
 @_op("UNARY_INVERT")
 def _unary_invert(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(~f.stack.pop())
+    _unary(m, f, "__invert__", operator.invert)
 
 
 @_op("BINARY_OP")
 def _binary_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
     right, left = f.stack[-1], f.stack[-2]
+    if protocols.is_user_object(left) or protocols.is_user_object(right):
+        del f.stack[-2:]
+        if not protocols.call_operator(m, _SYMBOLS[arg], left, right):
+            f.stack.append(ops.binary(m, _BINARY_BY_NUMBER[arg], left, right))
+        return
     result = ops.binary(m, _BINARY_BY_NUMBER[arg], left, right)
     if result is PUSHED:
         return
@@ -474,7 +518,9 @@ def _binary_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
 @_op("COMPARE_OP")
 def _compare_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
     right, left = f.stack.pop(), f.stack.pop()
-    f.stack.append(ops.binary(m, _COMPARE[i.argval], left, right))
+    user = protocols.is_user_object(left) or protocols.is_user_object(right)
+    if not (user and protocols.call_operator(m, i.argval, left, right)):
+        f.stack.append(ops.binary(m, _COMPARE[i.argval], left, right))
 
 
 @_op("IS_OP")
@@ -487,6 +533,8 @@ def _is_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
 @_op("CONTAINS_OP")
 def _contains_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
     container, item = f.stack.pop(), f.stack.pop()
+    if protocols.call_contains(m, container, item, bool(arg)):
+        return
     inside = ops.contains(m, container, item)
     f.stack.append(ops.not_(inside) if arg else inside)
 
@@ -638,34 +686,41 @@ def _jump(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @_op("POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_FALSE")
 def _pop_jump_if_false(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    truth = m.branch(f, m.truth(f.stack[-1]))
-    f.stack.pop()
-    if not truth:
-        f.pc = i.target
+    tested = _tested(m, f)
+    if tested is not _WAITS:
+        truth = m.branch(f, tested)
+        f.stack.pop()
+        f.pc = f.pc if truth else i.target
 
 
 @_op("POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_TRUE")
 def _pop_jump_if_true(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    truth = m.branch(f, m.truth(f.stack[-1]))
-    f.stack.pop()
-    if truth:
+    tested = _tested(m, f)
+    if tested is not _WAITS:
+        truth = m.branch(f, tested)
+        f.stack.pop()
+        f.pc = i.target if truth else f.pc
+
+
+def _jump_or_pop(m: Machine, f: Frame, i: Any, jumps_if: bool) -> None:
+    tested = _tested(m, f)
+    if tested is _WAITS:
+        return
+    jumps = m.branch(f, tested) is jumps_if
+    owner = f.stack.pop()
+    if jumps:
+        f.stack.append(owner.owner if type(owner) is protocols.Tested else owner)
         f.pc = i.target
 
 
 @_op("JUMP_IF_FALSE_OR_POP")
 def _jump_if_false_or_pop(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    if m.branch(f, m.truth(f.stack[-1])):
-        f.stack.pop()
-    else:
-        f.pc = i.target
+    _jump_or_pop(m, f, i, False)
 
 
 @_op("JUMP_IF_TRUE_OR_POP")
 def _jump_if_true_or_pop(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    if m.branch(f, m.truth(f.stack[-1])):
-        f.pc = i.target
-    else:
-        f.stack.pop()
+    _jump_or_pop(m, f, i, True)
 
 
 @_op("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NONE")

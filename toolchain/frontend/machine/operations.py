@@ -323,6 +323,7 @@ def choose(m: Machine, key: Any, candidates: list[int], missing: type[Exception]
 
 def tensor_item(m: Machine, tensor: torch.Tensor, key: Any) -> Any:
     """``tensor[key]``; staged integers become selections, with the checks that eager makes."""
+    key = _read_scalar_indices(m, key)
     if not has_staged(key):
         return tensor[key]
     base, rest = _split_key(m, tensor, key)
@@ -330,11 +331,22 @@ def tensor_item(m: Machine, tensor: torch.Tensor, key: Any) -> Any:
 
 
 def set_tensor_item(m: Machine, tensor: torch.Tensor, key: Any, value: Any) -> None:
+    key = _read_scalar_indices(m, key)
     if not has_staged(key):
         tensor[key] = value
         return
     base, rest = _split_key(m, tensor, key)
     base[rest or ...] = value
+
+
+def _read_scalar_indices(m: Machine, key: Any) -> Any:
+    """Integer tensors of no dimension index like numbers: they give views."""
+
+    def read(part: Any) -> Any:
+        scalar = isinstance(part, torch.Tensor) and part.dim() == 0 and part.dtype not in (torch.bool, torch.uint8)
+        return m.recorder.read(part) if scalar and not part.is_floating_point() else part
+
+    return tuple(read(k) for k in key) if isinstance(key, tuple) else read(key)
 
 
 def _split_key(m: Machine, tensor: torch.Tensor, key: Any) -> tuple[torch.Tensor, tuple[Any, ...]]:

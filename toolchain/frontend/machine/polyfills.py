@@ -188,12 +188,67 @@ def itertools_chain(*iterables: Any) -> Any:
         yield from iterable
 
 
+def itertools_pairwise(iterable: Any) -> Any:
+    iterator = iter(iterable)
+    before = next(iterator, _MISSING)
+    if before is not _MISSING:
+        for x in iterator:
+            yield before, x
+            before = x
+
+
+def itertools_islice(iterable: Any, *bounds: Any) -> Any:
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    start, step = start or 0, step or 1
+    if stop is not None and stop <= 0:
+        return
+    n = 0
+    for x in iterable:
+        if n >= start and (n - start) % step == 0:
+            yield x
+        n += 1
+        if stop is not None and n >= stop:
+            return
+
+
 def itertools_repeat(value: Any, times: Any = None) -> Any:
     if times is None:
         while True:
             yield value
     for _ in range(times):
         yield value
+
+
+def operator_(attempts: Any, left: Any, right: Any, symbol: str) -> Any:
+    """The first of the (method, self, other) attempts that does not decline."""
+    for method, a, b in attempts:
+        result = method(a, b)
+        if result is not NotImplemented:
+            return result
+    if symbol == "==":
+        return left is right
+    if symbol == "!=":
+        return left is not right
+    if symbol in ("<", "<=", ">", ">="):
+        raise TypeError(f"'{symbol}' not supported between instances of '{type(left).__name__}' and '{type(right).__name__}'")
+    raise TypeError(f"unsupported operand type(s) for {symbol}: '{type(left).__name__}' and '{type(right).__name__}'")
+
+
+def truth_(value: Any) -> bool:
+    if value:  # noqa: SIM103  (bool() is what this stands for)
+        return True
+    return False
+
+
+def contains_(method: Any, container: Any, item: Any, inverted: bool) -> bool:
+    return truth_(method(container, item)) is not inverted
+
+
+def contains_by_iteration_(container: Any, item: Any, inverted: bool) -> bool:
+    for x in container:
+        if x is item or x == item:
+            return not inverted
+    return inverted
 
 
 def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
