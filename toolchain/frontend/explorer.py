@@ -39,12 +39,17 @@ STATE = ("state between calls",)
 
 @dataclass(eq=False, slots=True)
 class Arrival:
-    """A way to a node: from block ``source`` (None: the start), over its exit ``slot``."""
+    """A way to a node: from block ``source`` (None: the start), over its exit ``slot``.
+
+    lists: plain lists that this arrival passes as host lists. cache: the block arguments made for the node whose first
+    arrival this is, so that merging again gives the same ones.
+    """
 
     source: Node | None
     slot: int
     snapshot: Snapshot
     lists: dict[int, Operand] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,6 @@ class Explorer:
         self.expand: Callable[[Node], None] = lambda node: None
         self._by_key: dict[Any, list[Node]] = {}
         self._hints: dict[Any, Hints] = {}
-        self._caches: dict[Any, dict[Any, Any]] = {}
         self._queue: list[tuple[tuple[Any, ...], int, Node]] = []
         self._order = itertools.count()
         self._current: Node | None = None
@@ -425,7 +429,7 @@ class Explorer:
 
     def _merge(self, key: Any, arrivals: list[Arrival]) -> Merged:
         hints = self._hints.setdefault(key, Hints())
-        cache = self._caches.setdefault((key, id(arrivals[0])), {})
+        cache = arrivals[0].cache
 
         def list_operand(n: int, values: list[Any], template: Template | None) -> Operand:
             return self._list_operand(arrivals[n], values, template)
@@ -477,7 +481,10 @@ class Explorer:
     def _hint(self, origins: frozenset[Origin], hint: Any, what: str) -> None:
         """Explores the joins that ``origins`` name again, with these leaves kept apart."""
         for key, path in origins:
-            self._hints.setdefault(key, Hints()).leaves[path] = hint  # type: ignore[arg-type]
+            leaves = self._hints.setdefault(key, Hints()).leaves  # type: ignore[arg-type]
+            leaves[path] = hint  # type: ignore[index]
+            # A loop in which something must be constant is unrolled: the positions of its iterators are constants too.
+            leaves.update((p, hint) for p in list(leaves) if p[-1] == "index" and hint == "const")
         for key in {key for key, _ in origins}:
             for node in list(self._by_key.get(key, ())):
                 if node.alive:

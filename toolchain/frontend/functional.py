@@ -23,8 +23,8 @@ _RANDOM = frozenset(
         "random_ exponential_ geometric_ cauchy_ log_normal_ native_dropout rrelu_with_noise poisson"
     ).split()
 )
-_METADATA = frozenset(
-    "set_ resize_ resize_as_ as_strided_ transpose_ t_ squeeze_ unsqueeze_ swapaxes_ swapdims_ swapdims_ detach_".split()
+METADATA_OPERATIONS = frozenset(
+    "set_ resize_ resize_as_ as_strided_ transpose_ t_ squeeze_ unsqueeze_ swapaxes_ swapdims_ detach_".split()
 )
 _STRUCTURAL_CHECKS = frozenset(("_assert_async", "_assert_scalar", "_functional_assert_async", "sym_constrain_range_for_size"))
 
@@ -39,8 +39,8 @@ def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[
         raise Unsupported(
             "TC140", f"torch.{name.rstrip('_')} draws random numbers", "draw outside of the model and pass the numbers in"
         )
-    if name in _METADATA:
-        raise Unsupported("TC141", f"Tensor.{name} changes the shape of a tensor in place", f"use {name.rstrip('_')}() instead")
+    if name in METADATA_OPERATIONS:
+        return _change_metadata(recorder, func, name, args)
     if name in ("native_batch_norm", "_native_batch_norm_legit", "batch_norm", "cudnn_batch_norm"):
         done = _batch_norm(recorder, func, args, kwargs)
         if done is not None:
@@ -59,6 +59,20 @@ def _local_scalar(recorder: Recorder, tensor: torch.Tensor) -> Any:
     if tensor.dtype == torch.bool:
         return number if isinstance(number, bool) else recorder.decide(number)
     return symbol(number)
+
+
+def _change_metadata(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...]) -> torch.Tensor:
+    """PyTorch's own code changes the shape of a tensor that it has just made; the program itself may not (``Calls``)."""
+    if name in ("set_", "resize_", "resize_as_", "as_strided_"):
+        raise Unsupported("TC141", f"Tensor.{name} changes the memory of a tensor", "make a new tensor")
+    target = args[0]
+    packet = getattr(aten, name.rstrip("_"))
+    overload = func._overloadname if func._overloadname in packet.overloads() else "int"
+    viewed = recorder.apply(getattr(packet, overload), *args)
+    with recorder.paused():
+        func(*args)
+    target.__dict__["_toolchain_view"] = recorder.view_of(viewed)
+    return target  # type: ignore[no-any-return]
 
 
 def _literal(recorder: Recorder, func: Any, args: tuple[Any, ...]) -> torch.Tensor:

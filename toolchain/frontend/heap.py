@@ -107,7 +107,7 @@ def image_of(value: Any) -> Image:
     elif isinstance(value, dict):
         items = {("key", k): v for k, v in value.items()}
     elif isinstance(value, BaseException):
-        items = {"args": value.args}
+        items = {"args": value.args, "cause": value.__cause__, "context": value.__context__}
     labels = (*items, *(("attr", k) for k in attributes))
     return labels, (*items.values(), *attributes.values())
 

@@ -33,6 +33,8 @@ class Context(Protocol):
 
     def constant(self, value: StagedNumber, what: str) -> int | float: ...
 
+    def box(self, number: Any) -> Any: ...
+
     def int_symbol(self, operand: Any, is_data: bool, origins: frozenset[Origin]) -> torch.SymInt: ...
 
     def float_symbol(self, operand: Any) -> torch.SymFloat: ...
@@ -99,6 +101,8 @@ class StagedNumber(Staged):
     __slots__ = ()
 
     def _binary(self, opcode: str, other: object, swap: bool = False) -> Any:
+        if isinstance(other, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+            other = context().box(other)
         if not isinstance(other, (int, float, StagedNumber)):
             return NotImplemented
         left, right = (other, self) if swap else (self, other)

@@ -62,7 +62,7 @@ def template_of(value: Any, strict: bool = True) -> Template | None:  # type: ig
     """The template that ``value`` is an instance of. Raises TypeError (strict) where there is none."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
     types = [_part_type(p) for p in parts]
-    if None in types or (isinstance(value, (tuple, list)) and type(value) not in (tuple, list)):
+    if None in types or (isinstance(value, (tuple, list)) and type(value) is not tuple):  # lists can change, named tuples are others
         if strict:
             raise TypeError(f"an element of type {type(value).__name__} cannot be kept in a list of unknown length")
         return None

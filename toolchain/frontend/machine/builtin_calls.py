@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import operator
 import os
 import random
 import secrets
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
-from toolchain.frontend.machine import operations, polyfills
+from toolchain.frontend.machine import iteration_polyfills, operations, polyfills
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import (
@@ -183,6 +184,32 @@ def _collect(native: Any, polyfill: Any) -> Any:
     return handle
 
 
+_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le eq ne gt ge".split()
+_ITERTOOLS = (
+    "count cycle chain repeat islice accumulate takewhile dropwhile filterfalse starmap compress pairwise zip_longest".split()
+)
+_COMBINATORICS = ("product", "permutations", "combinations", "combinations_with_replacement")
+
+
+def _operator(function: Any) -> Any:
+    """A function of the operator module."""
+
+    def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+        return operations.binary(m, function, *args)
+
+    return handle
+
+
+def _listed(native: Any) -> Any:
+    """An iterator of native code over arguments that do not change: its elements at once, so that its position shows."""
+
+    def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+        static = [operations.iterate_static(m, a) if not isinstance(a, int) else a for a in args]
+        return IndexIter(tuple(native(*static, **kwargs)))
+
+    return handle
+
+
 def _iter(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if len(args) == 2:
         raise Unsupported("TC153", "iter() with a sentinel")
@@ -208,7 +235,7 @@ def _next(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     method = m.calls.special_method(iterator, "__next__")
     if method is not None and len(args) == 1:
         return m.calls.call(method, args, {}, mode)
-    return next(*args)
+    raise Unsupported("TC153", f"next() of a {type(iterator).__name__}, which native code advances", "write a generator")
 
 
 def _reversed(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -581,11 +608,6 @@ def handlers() -> dict[Any, Any]:
         zip: _polyfilled(zip, polyfills.zip_, always=True), map: _polyfilled(map, polyfills.map_, always=True),
         filter: _polyfilled(filter, polyfills.filter_, always=True),
         functools.reduce: _polyfilled(functools.reduce, polyfills.reduce_, always=True),
-        itertools.count: _polyfilled(itertools.count, polyfills.itertools_count, always=True),
-        itertools.chain: _polyfilled(itertools.chain, polyfills.itertools_chain, always=True),
-        itertools.pairwise: _polyfilled(itertools.pairwise, polyfills.itertools_pairwise, always=True),
-        itertools.islice: _polyfilled(itertools.islice, polyfills.itertools_islice, always=True),
-        itertools.repeat: _polyfilled(itertools.repeat, polyfills.itertools_repeat, always=True),
         list: _collect(list, polyfills.list_), tuple: _collect(tuple, polyfills.tuple_), set: _collect(set, polyfills.set_),
         dict: _collect(dict, polyfills.dict_),
         locals: _refused("locals()", "name the variables"), eval: _refused("eval()", "write the expression"),
@@ -597,5 +619,11 @@ def handlers() -> dict[Any, Any]:
         torch.full: _full(torch.full, 1), torch.full_like: _full(torch.full_like, 1),
     }  # fmt: skip
     table.update({function: _math(function) for function in MATH_FUNCTIONS})
+    table.update({getattr(operator, name): _operator(getattr(operator, name)) for name in _OPERATORS})
+    for name in _ITERTOOLS:
+        native = getattr(itertools, name)
+        table[native] = _polyfilled(native, getattr(iteration_polyfills, name), always=True)
+    table.update({getattr(itertools, name): _listed(getattr(itertools, name)) for name in _COMBINATORICS})
+    table[itertools.chain.from_iterable] = _polyfilled(None, iteration_polyfills.chain_from_iterable, always=True)
     return table
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import functools
+import io
 import itertools
 import sysconfig
 from pathlib import Path
@@ -174,6 +176,7 @@ class Calls:
         frame = machine.frames[-1]
         depth = machine.recorder.state.depth
         builtin_calls.refuse_if_not_deterministic(function)
+        _refuse_hidden_state(function)
         if not machine.recorder.is_symbolic:
             moves = not is_torch(function) and _moves_references(function)
             return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
@@ -181,6 +184,8 @@ class Calls:
             if getattr(function, "__name__", "") in METADATA_OPERATIONS:
                 name = function.__name__
                 raise Unsupported("TC141", f"Tensor.{name} changes the shape of a tensor in place", f"use {name.rstrip('_')}() instead")
+            if operations.has_staged(args) and any(is_interpretable(a) for a in args):
+                raise Unsupported("TC160", f"{name_of(function)} hands values that are only known at run time to a function", "use a loop")
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:
                 machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
@@ -337,6 +342,13 @@ def _moves_references(function: Any) -> bool:
     return function in (setattr, getattr, tuple.__new__, object.__setattr__, itertools.chain) or (
         isinstance(function, type) and issubclass(function, (BaseException, tuple))
     )
+
+
+def _refuse_hidden_state(function: Any) -> None:
+    """Objects of native code whose contents change and cannot be put back for another path."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, (io.IOBase, array.array, memoryview, bytearray)):
+        raise Unsupported("TC160", f"a {type(owner).__name__} that the program changes", "use a list or a string")
 
 
 def _refuse_native(machine: Machine, function: Any, values: Any) -> None:

@@ -51,7 +51,10 @@ class CodeInfo:
         self.code = code
         raw = [i for i in dis.get_instructions(code, show_caches=False)]
         number = {i.offset: n for n, i in enumerate(raw)}
-        self.instructions = tuple(self._instruction(i, number) for i in raw)
+        instructions: list[Instruction] = []
+        for i in raw:
+            instructions.append(self._instruction(i, number, instructions[-1].line if instructions else code.co_firstlineno))
+        self.instructions = tuple(instructions)
         ends = {i.offset: n for n, i in enumerate(raw)}
 
         def at(offset: int) -> int:
@@ -64,10 +67,10 @@ class CodeInfo:
         self.locals_count = len(code.co_varnames) + len([c for c in code.co_cellvars if c not in code.co_varnames]) + len(code.co_freevars)
 
     @staticmethod
-    def _instruction(raw: dis.Instruction, number: dict[int, int]) -> Instruction:
+    def _instruction(raw: dis.Instruction, number: dict[int, int], line_before: int) -> Instruction:
         is_jump = raw.opcode in dis.hasjrel or raw.opcode in dis.hasjabs
         where = raw.positions
-        line = (where.lineno if where else None) or 0
+        line = (where.lineno if where else None) or line_before
         column = (where.col_offset if where else None) or 0
         end = (where.end_col_offset if where and where.end_lineno == where.lineno else None) or column
         target = number[raw.argval] if is_jump else EXIT

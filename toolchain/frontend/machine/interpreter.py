@@ -145,6 +145,9 @@ class Machine:
             text = f"an operation that a value known only at run time does not support ({exception})"
             raise Unsupported("TC120", text) from exception
         self.raised_at = self.location()
+        handled = next((f.handled for f in reversed(self.frames) if f.handled is not None), None)
+        if handled is not exception and exception.__context__ is None:
+            exception.__context__ = handled
         while self.frames:
             frame = self.frames[-1]
             handler = frame.info.handler_at(frame.current)

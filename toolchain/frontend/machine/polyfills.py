@@ -177,48 +177,6 @@ def count_(sequence: Any, value: Any) -> Any:
     return n
 
 
-def itertools_count(start: Any = 0, step: Any = 1) -> Any:
-    while True:
-        yield start
-        start = start + step
-
-
-def itertools_chain(*iterables: Any) -> Any:
-    for iterable in iterables:
-        yield from iterable
-
-
-def itertools_pairwise(iterable: Any) -> Any:
-    iterator = iter(iterable)
-    before = next(iterator, _MISSING)
-    if before is not _MISSING:
-        for x in iterator:
-            yield before, x
-            before = x
-
-
-def itertools_islice(iterable: Any, *bounds: Any) -> Any:
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    start, step = start or 0, step or 1
-    if stop is not None and stop <= 0:
-        return
-    n = 0
-    for x in iterable:
-        if n >= start and (n - start) % step == 0:
-            yield x
-        n += 1
-        if stop is not None and n >= stop:
-            return
-
-
-def itertools_repeat(value: Any, times: Any = None) -> Any:
-    if times is None:
-        while True:
-            yield value
-    for _ in range(times):
-        yield value
-
-
 def operator_(attempts: Any, left: Any, right: Any, symbol: str) -> Any:
     """The first of the (method, self, other) attempts that does not decline."""
     for method, a, b in attempts:
