@@ -32,7 +32,7 @@ from toolchain.frontend.staged import HostList, Staged, StagedNumber, StagedStr,
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource
 from toolchain.frontend.templates import Template, template_of
-from toolchain.ir import FLOAT, INT, STR, Operand, ScalarType, TensorType, Type, Value
+from toolchain.ir import FLOAT, INT, STR, Operand, ScalarType, TensorType, Type, Value, leaves
 
 Path = tuple[Any, ...]
 Hint = Literal["vary", "const", "keep"]
@@ -639,7 +639,10 @@ class Merger:
         tensor, current = base, self._recorder.view_of(base)
         for step in view.chain():
             with self._recorder.paused(), self._recorder.fake_mode:
-                out = operator(step.target)(tensor, *step.args, **dict(step.kwargs))
+                if any(isinstance(a, Value) for a in leaves(step.args)):  # only the shape matters here
+                    out = torch.empty(step.shape, dtype=tensor.dtype)
+                else:
+                    out = operator(step.target)(tensor, *step.args, **dict(step.kwargs))
             tensor = out[step.index] if isinstance(out, (tuple, list)) else out
             current = View(current.storage, tuple(tensor.shape), current, step.target, step.args, step.kwargs, step.index, step.count)
             tensor.__dict__["_toolchain_view"] = current

@@ -6,6 +6,7 @@ here: it is staged (recorded as a host operation), a decision, or refused. ``Con
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, Protocol, TypeAlias
@@ -32,6 +33,8 @@ class Context(Protocol):
     def decide(self, condition: StagedBool) -> bool: ...
 
     def constant(self, value: StagedNumber, what: str) -> int | float: ...
+
+    def box(self, number: Any) -> Any: ...
 
     def box(self, number: Any) -> Any: ...
 
@@ -395,9 +398,11 @@ def binary(opcode: str, left: Any, right: Any) -> Any:
                 return bool(expr)
         operand = context().host(opcode, (operand_of(left), operand_of(right)), BOOL)
         return wrap(operand, BOOL, is_data, origins, expr=expr)
+    if opcode == "pow" and FLOAT not in (lt, rt) and isinstance(right, int) and 0 <= right <= _LARGEST_POWER:
+        return _power(left, right)
     result = _result_type(opcode, lt, rt)
     if opcode in ("floordiv", "mod", "truediv"):
-        _check_divisor(right)
+        _check_divisor(right, _DIVISION_TEXTS[opcode, FLOAT in (lt, rt)])
     operand = context().host(opcode, (operand_of(left), operand_of(right)), result)
     sym = None
     if result == INT and lt == INT and rt == INT and opcode in _SYMBOLIC and context().is_symbolic:
@@ -405,6 +410,14 @@ def binary(opcode: str, left: Any, right: Any) -> Any:
         if isinstance(sym, int):
             return sym
     return wrap(operand, result, is_data, origins, sym=sym)
+
+
+_LARGEST_POWER = 8
+
+
+def _power(base: Any, exponent: int) -> Any:
+    """An integer power as a product: a negative exponent alone would make it a float."""
+    return functools.reduce(lambda a, b: binary("mul", a, b), [base] * exponent) if exponent > 1 else to_int(base) if exponent else 1
 
 
 def _result_type(opcode: str, left: ScalarType, right: ScalarType) -> ScalarType:
@@ -419,12 +432,20 @@ def _result_type(opcode: str, left: ScalarType, right: ScalarType) -> ScalarType
     return INT
 
 
-def _check_divisor(divisor: Any) -> None:
-    if isinstance(divisor, StagedNumber):
-        if divisor == 0:
-            raise ZeroDivisionError("division by zero")
-    elif divisor == 0:
-        raise ZeroDivisionError("division by zero")
+# What CPython 3.11 says, by operation and whether an operand is a float.
+_DIVISION_TEXTS = {
+    ("truediv", False): "division by zero",
+    ("truediv", True): "float division by zero",
+    ("floordiv", False): "integer division or modulo by zero",
+    ("floordiv", True): "float floor division by zero",
+    ("mod", False): "integer modulo by zero",
+    ("mod", True): "float modulo",
+}
+
+
+def _check_divisor(divisor: Any, text: str) -> None:
+    if divisor == 0:
+        raise ZeroDivisionError(text)
 
 
 def unary(opcode: str, value: StagedNumber, result: ScalarType | None = None) -> Any:

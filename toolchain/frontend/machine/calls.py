@@ -31,7 +31,7 @@ PUSHED = object()
 _TORCH = str(Path(torch.__file__).parent)
 _STDLIB = sysconfig.get_paths()["stdlib"]
 _HERE = str(Path(__file__).parent)
-_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py")
+_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py", f"{_HERE}/iteration_polyfills.py")
 _NATIVE_ROOTS = (_TORCH, f"{_STDLIB}/", str(Path(torch.__file__).parent.parent / "numpy"), str(Path(_HERE).parent), "<frozen")
 _CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
@@ -184,7 +184,7 @@ class Calls:
             if getattr(function, "__name__", "") in METADATA_OPERATIONS:
                 name = function.__name__
                 raise Unsupported("TC141", f"Tensor.{name} changes the shape of a tensor in place", f"use {name.rstrip('_')}() instead")
-            if operations.has_staged(args) and any(is_interpretable(a) for a in args):
+            if any(map(is_interpretable, args)) and operations.has_staged(args, depth=9):
                 raise Unsupported("TC160", f"{name_of(function)} hands values that are only known at run time to a function", "use a loop")
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from toolchain.frontend.machine.code import CodeInfo
-from toolchain.frontend.staged import HostList, StagedInt, context_length
+from toolchain.frontend.staged import HostList, StagedInt, context, context_length
 from toolchain.ir import Location
 
 
@@ -113,7 +113,8 @@ class IndexIter:
         if isinstance(source, HostList):
             return context_length(source)
         if isinstance(source, torch.Tensor):
-            return source.shape[0]
+            extent = source.shape[0]
+            return extent if isinstance(extent, int) else context().box(extent)
         return len(source)
 
     @property

@@ -74,7 +74,7 @@ class Machine:
     def location(self) -> Location:
         """The innermost line of the user's source."""
         for frame in reversed(self.frames):
-            if not frame.info.code.co_filename.endswith(("machine/polyfills.py", "nn/modules/container.py", "nn/modules/module.py")):
+            if not frame.info.code.co_filename.endswith(("machine/polyfills.py", "machine/iteration_polyfills.py", "nn/modules/container.py", "nn/modules/module.py")):
                 return frame.location()
         return UNKNOWN_LOCATION
 
