@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ EXAMPLES: dict[str, list[tuple[Any, ...]]] = {
     "Counter": [(torch.tensor([1.0, -2.0]),), (torch.tensor([0.5, 0.5]),), (torch.tensor([2.0, 2.0]),)],
     "Sized": [(torch.arange(3.0),), (torch.arange(5.0),)],
     "Near": [(torch.tensor([0.5]),), (torch.tensor([1.5]),)],
+    "Lookup": [(torch.tensor([1]),)],
+    "Cached": [(torch.ones(3),), (torch.ones(3),)],
     "Strict": [(torch.tensor([1.0, 2.0]),), (torch.tensor([1.0, -2.5]),)],
 }
 
@@ -35,7 +37,7 @@ def examples(name: str) -> Sequence[toolchain.Example]:
 
 
 @pytest.fixture(scope="session")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("verified")
 
     def build(name: str) -> Path:
@@ -44,4 +46,4 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
             toolchain.build(model(name), examples(name), out=path)
         return path
 
-    yield build
+    return build

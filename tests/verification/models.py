@@ -101,3 +101,35 @@ class Near(nn.Module):
         if x.sum() > self.threshold:
             return x.abs().sum()
         return x.sum().abs()
+
+
+class Lookup(nn.Module):
+    """Catches what an operation raises: a decision that Python code does not see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = nn.Embedding(5, 3)
+
+    def forward(self, index: torch.Tensor) -> torch.Tensor:
+        try:
+            return self.rows(index)
+        except IndexError:
+            return torch.zeros(1, 3)
+
+
+class Cached(nn.Module):
+    """The second call is another function; its rare side needs the first call and force."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache: torch.Tensor | None = None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.cache is None:
+            self.cache = x * 2
+            return x
+        y = x + self.cache
+        if y.sum() > 1000:
+            y = y * 0
+        self.cache = y
+        return y

@@ -144,7 +144,14 @@ def test_a_guide_follows_sizes() -> None:
     net = graph(("size", (1, 2)), ("data", (2, 2)), ("", ()))
     guide = Guide(net, BranchEdge("f", 1, True), fuel=10)
     assert not guide.decide("f", 0, False)
-    assert (guide.by_sizes, guide.reached) == (True, False)
+    assert (guide.led_away, guide.reached) == (("f", 0), False)
+
+
+def test_a_guide_leaves_fixed_places_alone() -> None:
+    net = graph(("data", (1, 2)), ("data", (2, 2)), ("", ()))
+    guide = Guide(net, BranchEdge("f", 1, True), 10, [("net.py", 1, "")])
+    assert not guide.decide("f", 0, False)
+    assert (guide.led_away, guide.forced) == (("f", 0), [])
 
 
 def test_a_guide_runs_out_of_fuel() -> None:

@@ -19,7 +19,8 @@ def verify(path: Path, name: str, random: int = 10, forced_paths: bool = True, s
 
 
 @pytest.mark.parametrize(
-    ("name", "infeasible"), [("Gate", 0), ("Rare", 0), ("Loop", 0), ("Counter", 0), ("Sized", 1), ("Strict", 0)]
+    ("name", "infeasible"),
+    [("Gate", 0), ("Rare", 0), ("Loop", 0), ("Counter", 0), ("Sized", 1), ("Strict", 0), ("Lookup", 0), ("Cached", 0)],
 )
 def test_a_right_bundle_is_found_equal(bundle: Build, name: str, infeasible: int) -> None:
     verdict = verify(bundle(name), name)

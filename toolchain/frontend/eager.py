@@ -185,8 +185,8 @@ class EagerRecorder:
     def need_constant(self, origins: frozenset[Origin], what: str) -> NoReturn:
         raise Unsupported("TC121", f"a constant is needed ({what})")
 
-    def box(self, value: Any) -> Any:
-        return value
+    def box(self, number: Any) -> Any:
+        return number
 
     # ---- tensors
 

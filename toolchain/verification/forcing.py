@@ -22,6 +22,8 @@ from toolchain.verification.worlds import Followed, HostRun, Place, place_of, ru
 
 FUEL = 1_000
 """The most decisions of one forced run."""
+_SIZES = "depends on sizes alone: no tried input took it"
+_NATIVE = "is decided inside of an operation, where eager Python cannot be forced: no tried input took it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ class Attempt:
     covered:    the edges that both worlds took; none if they cannot be compared or differ.
     difference: what is wrong with the bundle, or "".
     reason:     why the edge was not covered, or "".
-    by_sizes:   it was a branch on sizes that led elsewhere.
+    may_vary:   a branch that cannot be forced led elsewhere: with another input it may not.
     """
 
     covered: frozenset[BranchEdge]
     difference: str = ""
     reason: str = ""
-    by_sizes: bool = False
+    may_vary: bool = False
 
 
 class Forcing:
@@ -61,6 +63,7 @@ class Forcing:
         self._graph = graph
         self._visible = visible
         self._fuel = fuel
+        self._native: set[Place] = set()
 
     def attempt(self, edge: BranchEdge, history: Sequence[Example]) -> Attempt:
         """Tries to take ``edge`` in the last call of ``history``; those before it run freely, from the first state."""
@@ -69,20 +72,25 @@ class Forcing:
         for earlier in history[:-1]:
             run_host(self._session, earlier)
             followed.call(earlier)
-        guide = Guide(self._graph, edge, self._fuel)
+        guide = Guide(self._graph, edge, self._fuel, self._native)
         with self._session.guide(guide):
             host = run_host(self._session, history[-1])
         if not guide.reached:
-            return Attempt(frozenset(), reason=self._why_not(host, guide), by_sizes=guide.by_sizes)
+            return Attempt(frozenset(), reason=self._why_not(host, guide), may_vary=guide.led_away is not None)
         if host.failure:
             return Attempt(frozenset(), difference=f"the bundle fails: {host.failure}")
-        return self._repeat(edge, host, followed, history[-1])
+        attempt = self._repeat(host, followed, history[-1])
+        native = {place for place in guide.forced if place not in self._visible}
+        if attempt.difference and native:
+            self._native |= native
+            return Attempt(frozenset(), reason=_NATIVE, may_vary=True)
+        return attempt
 
     def _why_not(self, host: HostRun, guide: Guide) -> str:
         if host.failure:
             return f"the call is refused: {host.failure.splitlines()[0]}"
-        if guide.by_sizes:
-            return "depends on sizes alone: no tried input took it"
+        if guide.led_away is not None:
+            return _SIZES if not self._graph.is_data(*guide.led_away) else _NATIVE
         if host.out_of_fuel:
             return f"no run came to it within {self._fuel} decisions"
         if host.outcome.exception:
@@ -90,7 +98,7 @@ class Forcing:
             return f"the forced run raises before: {kind}: {text}"
         return "no tried call comes to it"
 
-    def _repeat(self, edge: BranchEdge, host: HostRun, followed: Followed, example: Example) -> Attempt:
+    def _repeat(self, host: HostRun, followed: Followed, example: Example) -> Attempt:
         """The same decisions in eager Python."""
         data = [d for d in host.decisions if self._graph.is_data(d.function, d.block)]
         answers = [(self._graph.place(d.function, d.block), d.taken) for d in data]

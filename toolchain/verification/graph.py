@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from runtime_py.errors import FuelError
@@ -69,15 +69,18 @@ def _incoming(function: FunctionSummary) -> Mapping[int, tuple[int, ...]]:
 
 class Guide:
     """Decides a run so that it takes ``edge``: at each data branch the way that is nearer to it, and after it what the
-    program itself decides. Branches on sizes go as they go.
+    program itself decides. Branches on sizes, and those at the places ``fixed``, go as they go.
 
     reached:  the run has taken the edge.
-    by_sizes: a branch on sizes led away from it, or was to take it and did not.
+    led_away: the last branch that could not be forced and went another way than wanted.
+    forced:   the places of answers that are not the program's own.
     """
 
-    def __init__(self, graph: Graph, edge: BranchEdge, fuel: int) -> None:
+    def __init__(self, graph: Graph, edge: BranchEdge, fuel: int, fixed: Collection[Place] = ()) -> None:
         self.reached = False
-        self.by_sizes = False
+        self.led_away: tuple[str, int] | None = None
+        self.forced: list[Place] = []
+        self._fixed = fixed
         self._graph = graph
         self._edge = edge
         self._fuel = fuel
@@ -91,10 +94,13 @@ class Guide:
         if self.reached or function != self._edge.function:
             return condition
         wanted = self._wanted(block, condition)
-        if self._graph.is_data(function, block):
-            condition = wanted
-        elif condition != wanted:
-            self.by_sizes = True
+        if condition != wanted:
+            place = self._graph.place(function, block)
+            if self._graph.is_data(function, block) and place not in self._fixed:
+                condition = wanted
+                self.forced.append(place)
+            else:
+                self.led_away = function, block
         self.reached = (function, block, condition) == self._edge
         return condition
 

@@ -53,15 +53,18 @@ class InputMaker:
         entries = list(self._groups)
         return (self.draw_entry(entries[n % len(entries)]) for n in range(count))
 
-    def draw_entry(self, entry: int, extent: int | None = None) -> Example:
-        """A call of one entry; ``extent`` is that of all varying dims, or each is drawn."""
+    def draw_entry(self, entry: int, extent: int | None = None, spread: int = 1) -> Example:
+        """A call of one entry.
+
+        extent: of all varying dims; None draws each. spread: how far numbers may go beyond those of the examples.
+        """
         group = self._groups[entry]
         extents = [
             self._integer(1, 2 * self._largest(group, number)) if extent is None else extent
             for number in range(len(set(group.classes.values())))
         ]
         base = self._integer(0, len(group.examples) - 1)
-        leaves = iter([self._leaf(group, at, extents, base) for at in range(len(group.rows[0]))])
+        leaves = iter([self._leaf(group, at, extents, base, spread) for at in range(len(group.rows[0]))])
         return _with_leaves(group.examples[base], lambda: next(leaves))
 
     def has_varying_extents(self, entry: int) -> bool:
@@ -79,13 +82,13 @@ class InputMaker:
     def _integer(self, low: int, high: int) -> int:
         return int(torch.randint(low, high + 1, (), generator=self._generator))
 
-    def _leaf(self, group: _Group, at: int, extents: list[int], base: int) -> Leaf:
+    def _leaf(self, group: _Group, at: int, extents: list[int], base: int, spread: int) -> Leaf:
         column = [row[at] for row in group.rows]
         if isinstance(column[0], Marker):
             return self._number([leaf.value for leaf in column])
         sizes = column[base].shape
         shape = [extents[group.classes[at, dim]] if (at, dim) in group.classes else n for dim, n in enumerate(sizes)]
-        return self._tensor(column, shape)
+        return self._tensor(column, shape, spread)
 
     def _number(self, values: list[Any]) -> int | float | bool:
         if isinstance(values[0], bool):
@@ -94,7 +97,7 @@ class InputMaker:
             return self._integer(min(values), max(values))
         return float(self._tensor([torch.tensor(v, dtype=torch.float64) for v in values], []))
 
-    def _tensor(self, column: list[torch.Tensor], shape: list[int]) -> torch.Tensor:
+    def _tensor(self, column: list[torch.Tensor], shape: list[int], spread: int = 1) -> torch.Tensor:
         known = torch.cat([tensor.detach().flatten() for tensor in column])
         dtype = known.dtype
         if dtype == torch.bool:
@@ -103,8 +106,12 @@ class InputMaker:
             wide = known.double()
             wide = wide[wide.isfinite()]
             deviation, mean = torch.std_mean(wide, correction=0) if wide.numel() else (torch.ones(()), torch.zeros(()))
-            return (torch.randn(shape, generator=self._generator, dtype=torch.float64) * deviation + mean).to(dtype)
+            return (torch.randn(shape, generator=self._generator, dtype=torch.float64) * deviation * spread + mean).to(
+                dtype
+            )
         low, high = (int(known.min()), int(known.max())) if known.numel() else (0, 0)
+        beyond = (spread - 1) * (high - low + 1)
+        low, high = max(low - beyond, torch.iinfo(dtype).min), min(high + beyond, torch.iinfo(dtype).max - 1)
         return torch.randint(low, high + 1, shape, generator=self._generator, dtype=dtype)
 
 

@@ -19,6 +19,8 @@ from toolchain.verification.worlds import place_of
 SEED = 0
 # Extents at which programs tend to go another way.
 EXTENTS = (0, 1, 2, 3, 5, 8)
+# How far beyond the examples numbers may go, to get at what only unusual ones do.
+SPREADS = (3, 10, 30, 100)
 ATTEMPTS, RANDOM_ATTEMPTS, FORCED_RUNS = 4, 4, 400
 MOST_EXCLUDED = 0.05
 
@@ -126,7 +128,7 @@ class _Verification:
     def _attempts(self, forcing: Forcing, edge: BranchEdge) -> list[Attempt]:
         made: list[Attempt] = []
         for history in self._histories(edge.function):
-            if len(made) >= ATTEMPTS and not made[-1].by_sizes:
+            if len(made) >= ATTEMPTS and not made[-1].may_vary:
                 break
             made.append(forcing.attempt(edge, history))
             if edge in made[-1].covered:
@@ -158,6 +160,8 @@ class _Verification:
             yield from ((*before, self._inputs.draw_entry(summary.entry)) for _ in range(RANDOM_ATTEMPTS))
         if self._inputs.has_varying_extents(summary.entry):
             yield from ((*before, self._inputs.draw_entry(summary.entry, extent)) for extent in EXTENTS)
+        if self._inputs.knows(summary.entry):
+            yield from ((*before, self._inputs.draw_entry(summary.entry, spread=spread)) for spread in SPREADS)
 
     # ---- the verdict
 
