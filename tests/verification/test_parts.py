@@ -149,7 +149,7 @@ def test_a_guide_follows_sizes() -> None:
 
 def test_a_guide_leaves_fixed_places_alone() -> None:
     net = graph(("data", (1, 2)), ("data", (2, 2)), ("", ()))
-    guide = Guide(net, BranchEdge("f", 1, True), 10, [("net.py", 1, "")])
+    guide = Guide(net, BranchEdge("f", 1, True), 10, [("net.py", 1, "f")])
     assert not guide.decide("f", 0, False)
     assert (guide.led_away, guide.forced) == (("f", 0), [])
 
