@@ -1,0 +1,154 @@
+"""Rule G: errors that only real elements cause are explicit: caught where eager catches, raised where eager raises."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from tests.soundness.harness import check, randint, randn
+
+
+class Embedding(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+
+    def forward(self, ids):
+        try:
+            return self.table(ids)
+        except IndexError:
+            return "unknown token"
+
+
+class Unguarded(Embedding):
+    def forward(self, ids):
+        return self.table(ids).sum()
+
+
+def test_embedding_inside_try():
+    check(Embedding(), randint(0, 7, 2, count=12))
+
+
+def test_embedding_that_raises():
+    check(Unguarded(), randint(0, 7, 2, count=12), torch_texts=True)
+
+
+def test_index_with_a_number():
+    check(lambda i: torch.arange(4.0)[i[0].item()], randint(-6, 6, 1, count=12), torch_texts=True)
+
+    def guarded(i):
+        try:
+            return torch.arange(4.0)[i[0].item()]
+        except IndexError:
+            return "none"
+
+    check(guarded, randint(-6, 6, 1, count=12))
+
+
+def test_index_with_a_tensor():
+    check(lambda i: torch.arange(4.0)[i], randint(-6, 6, 2, count=12), torch_texts=True)
+    check(lambda i: torch.arange(4.0).index_select(0, i), randint(0, 6, 2, count=12), torch_texts=True)
+    check(lambda i: torch.arange(4.0).gather(0, i), randint(0, 6, 2, count=12), torch_texts=True)
+
+
+def test_index_into_a_list():
+    def program(i):
+        try:
+            return [10, 20, 30][i[0].item()]
+        except IndexError as error:
+            return str(error)
+
+    check(program, randint(-5, 5, 1, count=12))
+
+
+def test_integer_division_of_tensors():
+    check(lambda x: x // x.flip(0), randint(-2, 3, 2, count=16), torch_texts=True)
+
+    def guarded(x):
+        try:
+            return x // x.flip(0)
+        except RuntimeError:
+            return "zero"
+
+    check(guarded, randint(-2, 3, 2, count=16))
+
+
+def test_reductions_of_an_empty_tensor():
+    check(lambda x: x[x > 1].max(), randn(3, count=12), torch_texts=True)
+
+    def guarded(x):
+        try:
+            return x[x > 1].max()
+        except RuntimeError:
+            return x.sum()
+
+    check(guarded, randn(3, count=12))
+
+
+def test_pop_from_a_list():
+    def program(x):
+        items = []
+        while x.norm() < 8:
+            x = x * 1.5
+            items.append(x)
+        try:
+            return items.pop()
+        except IndexError as error:
+            return str(error)
+
+    check(program, [*randn(3), (torch.full((3,), 9.0),)])
+
+
+def test_exceptions_as_exits_with_data():
+    class Found(Exception):
+        def __init__(self, where, value):
+            super().__init__(where, value)
+            self.where = where
+            self.value = value
+
+    def program(x):
+        try:
+            for n in range(4):
+                if x[n] > 1:
+                    raise Found(n, x * n)
+        except Found as found:
+            return found.where, found.value
+        return None
+
+    check(program, randn(4, count=12))
+
+
+def test_texts_and_causes():
+    def program(x):
+        try:
+            try:
+                if x[0] > 0:
+                    raise ValueError("a")
+                raise KeyError("b")
+            except ValueError as error:
+                raise RuntimeError(f"c {x[1].item():.2f}") from error
+        except RuntimeError as error:
+            return str(error), str(error.__cause__)
+        except KeyError as error:
+            return repr(error), str(error.__context__)
+
+    check(program, randn(4))
+
+
+def test_assertions_with_text():
+    def program(x):
+        assert x.sum() > -2, f"too small: {x[0].item():.2f}"
+        assert x[0] > -1
+        return x
+
+    check(program, randn(4, count=12))
+
+
+def test_conversions_that_raise():
+    def program(x):
+        try:
+            return int(x[0].item())
+        except (OverflowError, ValueError) as error:
+            return str(error)
+
+    check(program, [(torch.tensor([v]),) for v in (1.5, float("inf"), float("nan"))], "any")

@@ -1,0 +1,57 @@
+"""Rule L: the cost of exploring grows with the program, not with its paths."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from tests.soundness.harness import check
+from toolchain.frontend import Call, explore
+
+
+class Gated(nn.Module):
+    """A chain of layers, each of which may be skipped."""
+
+    def __init__(self, depth):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(depth)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            if x.mean() > 0:
+                x = layer(x)
+        return x
+
+
+class Exits(Gated):
+    """A chain of layers, after each of which the network may stop."""
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+            if x.mean() > 0.5:
+                return x
+        return x
+
+
+def _explored(module):
+    runs = []
+    module.eval().requires_grad_(False)
+    program = explore(module, [Call((torch.randn(2, 2),), {})], progress=runs.append)
+    return runs[-1], sum(len(f.blocks) for f in program.functions)
+
+
+def test_gates():
+    runs = {depth: _explored(Gated(depth)) for depth in (25, 50, 100, 200)}
+    assert {depth: blocks for depth, (_, blocks) in runs.items()} == {depth: 3 * depth + 1 for depth in runs}
+    assert {depth: count for depth, (count, _) in runs.items()} == {depth: 3 * depth + 2 for depth in runs}
+
+
+def test_exits():
+    small, large = _explored(Exits(25)), _explored(Exits(100))
+    assert large[0] <= 4 * small[0] + 8
+    assert large[1] <= 4 * small[1] + 8
+
+
+def test_gates_are_right():
+    check(Gated(6), [(torch.randn(2, 2),) for _ in range(8)])
