@@ -111,6 +111,7 @@ def test_numbers_reach_native_code_as_numbers() -> None:
         (lambda x: x.argmax().item() == 1, 0.5),
         (lambda x: (x.sum() > 2.5) & (x.sum() > 100), 97 / 100),
         (lambda x: (x > 1.5).sum() > 0, 0.25),
+        (lambda x: (x > 1.5).float()[0] == 0, 1 / 3),
         (lambda x: torch.isnan(x).any(), math.inf),
         (lambda x: x.long().sum() > 2, math.inf),
     ],
@@ -130,5 +131,5 @@ def test_margins_of_parts() -> None:
         assert margin_of(near[0]) == pytest.approx(0.2)
         assert margin_of(near.all(1)[1]) == pytest.approx(1 / 6)
         assert margin_of(near.any(1)[1]) == pytest.approx(0.375)
-        assert margin_of(near.float()) == math.inf
+        assert margin_of(near.float() * 2) == math.inf
         assert margin_of(torch.tensor([0.0, 0.0]) == 0.0) == math.inf

@@ -70,6 +70,8 @@ def _compare(name: str, out: torch.Tensor, args: Any, kwargs: Any) -> None:
     distance = ((left - right).abs() / scale).nan_to_num(nan=math.inf, posinf=math.inf)
     if name in _EQUALITIES:
         distance = torch.where(left == right, math.inf, distance)
+    for margins in map(_margins, args[:2]):
+        distance = distance if margins is None else torch.minimum(distance, margins)
     _attach(out, distance)
 
 
@@ -139,6 +141,11 @@ def _select(name: str, out: torch.Tensor, args: Any, kwargs: Any) -> None:
         _carry(name, out, args, kwargs)
 
 
+def _convert(name: str, out: torch.Tensor, args: Any, kwargs: Any) -> None:
+    """A mask as numbers of another type: what is asked of them later is still asked of the mask."""
+    _attach(out, _margins(args[0]))
+
+
 def _carry(name: str, out: Any, args: Any, kwargs: Any) -> None:
     """Any other integer or bool made from such results: as near to changing as the nearest of them."""
     found: list[torch.Tensor] = [m for a in args if (m := _margins(a)) is not None and m.numel()]
@@ -154,5 +161,6 @@ _RULES: dict[str, Callable[[str, Any, Any, Any], None]] = {
     **dict.fromkeys(_LOGIC, _logic),
     **dict.fromkeys(("any", "all"), _reduce),
     "select": _select,
+    "_to_copy": _convert,
     **dict.fromkeys(("argmax", "argmin", "max", "min", "topk", "sort", "argsort"), _index),
 }
