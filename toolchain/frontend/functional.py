@@ -116,15 +116,16 @@ def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...],
     if name == "nonzero":
         torch_adapter.forget_memos(args[0])
     encoded, encoded_kwargs = recorder.encode(args), {k: recorder.encode(v) for k, v in kwargs.items()}
-    out = func(*args, **kwargs)
+    fake_args, fake_kwargs = torch_adapter.to_fake(recorder.fake_mode, (args, kwargs))
+    out = func(*fake_args, **fake_kwargs)
     torch_adapter.forget_fresh_symbols(recorder.fake_mode)
     if not isinstance(out, (torch.Tensor, tuple, list)):
         if name in _STRUCTURAL_CHECKS or out is None:
             return out
         return out
     outputs = [out] if isinstance(out, torch.Tensor) else list(out)
-    if any(o is args[0] for o in outputs if args):
-        return out
+    if args and any(o is fake_args[0] for o in outputs):
+        return args[0]
     results = recorder.emit(func, encoded, encoded_kwargs, args, outputs)
     base = recorder.view_of(args[0]) if _is_view(func) and isinstance(args[0], torch.Tensor) else None
     pairs = tuple(sorted(encoded_kwargs.items()))
@@ -199,8 +200,9 @@ def _mutate(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...], kwa
         result = recorder.apply(aten.full_like.default, target, 0)
     else:
         result = recorder.apply(_functional_form(func, name, written[0]), *args, **rest)
+    fake_args, fake_kwargs = torch_adapter.to_fake(recorder.fake_mode, (args, kwargs))
     with recorder.paused():
-        returned = func(*args, **kwargs)  # errors and shapes as in eager
+        returned = func(*fake_args, **fake_kwargs)  # errors and shapes as in eager
     if isinstance(result, (tuple, list)):
         raise Unsupported("TC142", f"aten.{name} changes a tensor in place and returns others")
     if result.dtype != target.dtype:

@@ -462,7 +462,7 @@ class Merger:
 
     def _varies(self, key: tuple[int, ...], row: tuple[View, ...]) -> bool:
         """Whether the arrivals have different tensors here, or had in an earlier round."""
-        return not _same_view(row) or (self._hints.leaves.get(self._positions[key][0]) == "vary" and row[0].storage.real is None)
+        return not _same_view(row) or self._hints.leaves.get(self._positions[key][0]) == "vary"
 
     def _pattern(self, key: tuple[int, ...], row: tuple[View, ...]) -> tuple[Any, ...]:
         """Equal for tensors that share a storage on every arrival, and did so in earlier rounds."""

@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import (
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
+from torch.utils._pytree import tree_map
 from torch.utils._python_dispatch import _disable_current_modes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 
@@ -145,6 +146,17 @@ def forget_memos(tensor: torch.Tensor) -> None:
 def run_fake(fake_mode: FakeTensorMode, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with fake_mode:
         return function(*args, **kwargs)
+
+
+def to_fake(fake_mode: FakeTensorMode, arguments: Any) -> Any:
+    """``arguments`` with every real tensor replaced by its fake twin: a kernel must never touch a real one."""
+
+    def convert(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor) and not isinstance(leaf, FakeTensor):
+            return fake_mode.from_tensor(leaf, static_shapes=True)
+        return leaf
+
+    return tree_map(convert, arguments)
 
 
 def real_mode() -> Any:
