@@ -33,6 +33,12 @@ BETWEEN = "{} in eager, {} in the bundle"
     [
         (torch.ones(2), torch.ones(2) + 5e-5, None),
         (torch.ones(2), torch.ones(2) + 0.5, "differs in 2 of 2 elements: " + BETWEEN.format(1, 1.5)),
+        (torch.tensor([40.0, 1e-3]), torch.tensor([40.0, 1.2e-3]), None),
+        (
+            torch.tensor([1.0, 0.5]),
+            torch.tensor([1.0, 0.25]),
+            "differs in 1 of 2 elements: " + BETWEEN.format(0.5, 0.25),
+        ),
         (torch.tensor([NAN, INF]), torch.tensor([NAN, INF]), None),
         (torch.tensor(INF), torch.tensor(1.0), "differs in 1 of 1 elements: " + BETWEEN.format("inf", 1)),
         (torch.ones(2), torch.ones(1, 2), "is " + BETWEEN.format("torch.float32[2]", "torch.float32[1, 2]")),
