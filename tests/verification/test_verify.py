@@ -47,7 +47,7 @@ def test_edges_that_sizes_rule_out_are_listed(bundle: Build) -> None:
     (edge,) = verdict.infeasible
     assert edge.edge.startswith("entry0: block 0 (models.py:")
     assert edge.edge.endswith(" true")
-    assert edge.reason == "depends on sizes alone: no tried input took it"
+    assert edge.reason == "depends on sizes or counts alone: no tried input took it"
     assert verdict.min_margin is None
 
 

@@ -22,7 +22,7 @@ from toolchain.verification.worlds import Followed, HostRun, Place, place_of, ru
 
 FUEL = 1_000
 """The most decisions of one forced run."""
-_SIZES = "depends on sizes alone: no tried input took it"
+_SIZES = "depends on sizes or counts alone: no tried input took it"
 _NATIVE = "is decided inside of an operation, where eager Python cannot be forced: no tried input took it"
 
 
@@ -33,13 +33,15 @@ class Attempt:
     covered:    the edges that both worlds took; none if they cannot be compared or differ.
     difference: what is wrong with the bundle, or "".
     reason:     why the edge was not covered, or "".
-    may_vary:   a branch that cannot be forced led elsewhere: with another input it may not.
+    may_vary:   a branch that cannot be forced led elsewhere: with quite another input it may not.
+    by_count:   that branch depends on extents, or on how often something happened.
     """
 
     covered: frozenset[BranchEdge]
     difference: str = ""
     reason: str = ""
     may_vary: bool = False
+    by_count: bool = False
 
 
 class Forcing:
@@ -76,7 +78,9 @@ class Forcing:
         with self._session.guide(guide):
             host = run_host(self._session, history[-1])
         if not guide.reached:
-            return Attempt(frozenset(), reason=self._why_not(host, guide), may_vary=guide.led_away is not None)
+            led_away = guide.led_away
+            by_count = led_away is not None and not self._graph.is_data(*led_away)
+            return Attempt(frozenset(), "", self._why_not(host, guide), led_away is not None, by_count)
         if host.failure:
             return Attempt(frozenset(), difference=f"the bundle fails: {host.failure}")
         attempt = self._repeat(host, followed, history[-1])

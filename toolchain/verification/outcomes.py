@@ -20,8 +20,8 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][-+]?\d+)?|[-+]
 class Tolerance:
     """Floats agree within ``absolute * max(1, largest) + relative * |expected|``, in float32 and wider.
 
-    ``largest`` is the largest finite element of the tensor: where large terms cancel, what is left carries their rounding
-    errors. (MobileNetV2's logits reach 40; PyTorch's own error in float32 is 2e-5 there, also in elements near 0.)
+    ``largest`` is the largest finite element of the tensor: where large terms cancel, what is left carries their
+    rounding errors. (MobileNetV2's logits reach 40; PyTorch's own error in float32 is 2e-5 there, near 0 as well.)
     scaled: ``relative`` counts against the largest element as well.
     """
 

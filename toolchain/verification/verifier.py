@@ -127,8 +127,9 @@ class _Verification:
 
     def _attempts(self, forcing: Forcing, edge: BranchEdge) -> list[Attempt]:
         made: list[Attempt] = []
+        varies = self._inputs.has_varying_extents(self._graph.functions[edge.function].entry)
         for history in self._histories(edge.function):
-            if len(made) >= ATTEMPTS and not made[-1].may_vary:
+            if len(made) >= ATTEMPTS and not (made[-1].may_vary and (varies or not made[-1].by_count)):
                 break
             made.append(forcing.attempt(edge, history))
             if edge in made[-1].covered:
