@@ -6,7 +6,7 @@ import contextlib
 import copy
 import io
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,8 +36,19 @@ class RecordedCall:
 def record(module: Callable[..., Any], examples: Sequence[Example]) -> tuple[RecordedCall, ...]:
     """Calls a copy of ``module`` with every example, in order on one copy: a stateful module sees the earlier calls."""
     own = copy.deepcopy(module)
-    with torch.no_grad():
+    with torch.no_grad(), _one_thread():
         return tuple(_record_call(own, example) for example in examples)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Threads that share a busy processor wait for each other at every small operation."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
