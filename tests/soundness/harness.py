@@ -28,6 +28,10 @@ from toolchain.passes import run_pipeline
 
 BUDGET = 2000
 RTOL, ATOL = 1e-5, 1e-6
+_REFUSED_PATH = (
+    "NotImplementedError",
+    "an extent that is only known at run time is 1 and would broadcast; that path is not compiled",
+)
 Arguments = tuple[Any, ...]
 
 
@@ -72,6 +76,8 @@ def check(
     eager = _run_eager(copy.deepcopy(program), inputs)
     for number, wanted in enumerate(eager):
         for name, run in zip(("explored", "optimised"), runs, strict=True):
+            if expect == "any" and run[number].exception == _REFUSED_PATH:
+                continue
             if torch_texts:
                 wanted, run[number] = _without_text(wanted), _without_text(run[number])
             _compare(wanted, run[number], f"call {number} of the {name} program")
@@ -107,9 +113,19 @@ def _run(program: Program, inputs: Sequence[Arguments]) -> list[Observation]:
     for args in inputs:
         number, leaves = _entry_of(program, copy.deepcopy(args))
         with _observed() as seen:
-            outcome = interpreter.call(number, leaves)
+            outcome = _outcome_of(interpreter, number, leaves)
         observations.append(seen(outcome, _mutated(outcome, leaves)))
     return observations
+
+
+def _outcome_of(interpreter: Interpreter, number: int, leaves: list[Any]) -> Outcome:
+    """After the passes, an operation of a subgraph runs before the check that guards it is looked at."""
+    try:
+        return interpreter.call(number, leaves)
+    except (RuntimeError, IndexError) as error:
+        if not interpreter.program.subgraphs:
+            raise
+        return Outcome(None, error, ())
 
 
 def _mutated(outcome: Outcome, leaves: list[Any]) -> Any:

@@ -20,18 +20,19 @@ def test_max_of_many_tensors_is_linear():
 
 def test_sorted_is_quadratic():
     sizes = [_blocks(check(lambda x: sorted(list(x)), randn(n, count=4))) for n in (2, 4, 6)]
-    assert sizes[2] < 60
+    assert sizes[:2] == [4, 19]
+    assert sizes[2] < 70
 
 
 def test_keys_are_staged_once():
-    calls = []
-
     def program(x):
+        calls = []
+
         def key(n):
             calls.append(n)
             return x[n].item()
 
-        return max(range(4), key=key), sorted(range(3), key=lambda n: -x[n].item())
+        return max(range(4), key=key), calls, sorted(range(3), key=lambda n: -x[n].item())
 
     check(program, randn(4))
 

@@ -26,6 +26,7 @@ from toolchain.ir import (
     structure_leaves,
 )
 from toolchain.ir import Sequence as SequenceStructure
+from toolchain.frontend.machine.operations import StagedSize
 from toolchain.frontend.staged import HostList, Staged, operand_of, scalar_type
 
 
@@ -56,7 +57,7 @@ def structure_of(value: Any, leaf: LeafMaker, name: str = "") -> Structure:
         return Object("namedtuple", type(value).__module__, type(value).__qualname__, tuple(value._fields), items)
     if isinstance(value, (tuple, list)):
         kind = "list" if isinstance(value, list) else "tuple"
-        if isinstance(value, torch.Size):
+        if isinstance(value, (torch.Size, StagedSize)):
             kind = "size"
         return SequenceStructure(kind, tuple(structure_of(v, leaf, f"{name}[{n}]") for n, v in enumerate(value)))  # type: ignore[arg-type]
     if isinstance(value, dict):

@@ -47,6 +47,8 @@ def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[
             return done
     if name in ("index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"):
         args = (args[0], _integer_indices(recorder, args[0], args[1]), *args[2:])
+    if name == "squeeze" and any(isinstance(n, torch.SymInt) for n in args[0].shape):
+        return _squeeze(recorder, *args)
     if func is aten.equal.default:
         return _equal(recorder, *args)
     if func._schema.is_mutable:
@@ -82,6 +84,17 @@ def _literal(recorder: Recorder, func: Any, args: tuple[Any, ...]) -> torch.Tens
     out = func(*args)
     recorder.adopt_root(out, recorder.constants.literal(tensor))
     return out  # type: ignore[no-any-return]
+
+
+def _squeeze(recorder: Recorder, tensor: torch.Tensor, dims: Any = None) -> torch.Tensor:
+    """By selections, where this path says that an extent is 1: compilers would decide about an unknown extent anew."""
+    rank = tensor.dim()
+    listed = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
+    out = tensor
+    for dim in sorted({d % rank for d in listed}, reverse=True):
+        if out.shape[dim] == 1:
+            out = recorder.apply(aten.select.int, out, dim, 0)
+    return recorder.apply(aten.alias.default, tensor) if out is tensor else out
 
 
 def _equal(recorder: Recorder, a: torch.Tensor, b: torch.Tensor) -> bool:

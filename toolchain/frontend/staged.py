@@ -34,6 +34,10 @@ class Context(Protocol):
 
     def constant(self, value: StagedNumber, what: str) -> int | float: ...
 
+    def in_try(self) -> bool: ...
+
+    def check(self, condition: StagedBool, exception: type[Exception], text: str) -> None: ...
+
     def box(self, number: Any) -> Any: ...
 
     def int_symbol(self, operand: Any, is_data: bool, origins: frozenset[Origin]) -> torch.SymInt: ...
@@ -86,7 +90,8 @@ class Staged:
     def __format__(self, spec: str) -> NoReturn:  # type: ignore[override]
         refuse("formatting a value that is only known at run time inside native code")
 
-    __str__ = None  # type: ignore[assignment]
+    def __str__(self) -> NoReturn:  # type: ignore[override]
+        refuse("str() of a value that is only known at run time inside native code")
 
 
 def refuse(what: str, hint: str = "") -> NoReturn:
@@ -447,6 +452,8 @@ def _check_divisor(divisor: Any, text: str) -> None:
 
 
 def unary(opcode: str, value: StagedNumber, result: ScalarType | None = None) -> Any:
+    if opcode in ("floor", "ceil"):
+        _guard_integer(value)
     kind = result or (INT if value.type == BOOL else value.type)
     assert isinstance(kind, ScalarType)
     if opcode == "pos" and value.type != BOOL:
@@ -461,15 +468,49 @@ def unary(opcode: str, value: StagedNumber, result: ScalarType | None = None) ->
 def math_call(name: str, values: tuple[Any, ...]) -> Any:
     """``math.<name>(*values)`` of staged numbers."""
     result = BOOL if name in ("isnan", "isinf", "isfinite") else INT if name in ("floor", "ceil", "trunc") else FLOAT
+    if result == INT:
+        _guard_integer(values[0])
+    elif name in _DOMAINS:
+        _guard_domain(name, values[0])
     staged = [v for v in values if isinstance(v, Staged)]
     operand = context().host(name, tuple(operand_of(v) for v in values), result)
     return wrap(operand, result, any(v.is_data for v in staged), union_origins(*staged))
+
+
+# Where math functions raise: the comparison that tells, its bound, whether of the absolute value, and the exception.
+_DOMAIN, _RANGE = (ValueError, "math domain error"), (OverflowError, "math range error")
+_LARGEST_EXPONENT, _LARGEST_HYPERBOLIC = 709.782712893384, 710.4758600739439
+_DOMAINS: dict[str, tuple[str, float, bool, tuple[type[Exception], str]]] = {
+    "sqrt": ("lt", 0.0, False, _DOMAIN),
+    **dict.fromkeys(("log", "log2", "log10"), ("le", 0.0, False, _DOMAIN)),
+    "log1p": ("le", -1.0, False, _DOMAIN),
+    **dict.fromkeys(("asin", "acos"), ("gt", 1.0, True, _DOMAIN)),
+    **dict.fromkeys(("sin", "cos", "tan"), ("eq", math.inf, True, _DOMAIN)),
+    **dict.fromkeys(("exp", "expm1"), ("gt", _LARGEST_EXPONENT, False, _RANGE)),
+    **dict.fromkeys(("sinh", "cosh"), ("gt", _LARGEST_HYPERBOLIC, True, _RANGE)),
+}
+
+
+def _guard_integer(value: Any) -> None:
+    """Makes the errors of a conversion to int decisions where the program could catch them."""
+    if isinstance(value, StagedFloat) and context().in_try():
+        context().check(binary("eq", value, value), ValueError, "cannot convert float NaN to integer")
+        context().check(binary("ne", abs(value), math.inf), OverflowError, "cannot convert float infinity to integer")
+
+
+def _guard_domain(name: str, value: Any) -> None:
+    """The same for the argument of a math function."""
+    if isinstance(value, StagedNumber) and context().in_try():
+        opcode, bound, is_absolute, (exception, text) = _DOMAINS[name]
+        outside = binary(opcode, abs(value) if is_absolute else value, bound)
+        context().check(negate(outside), exception, text)
 
 
 def round_number(value: StagedNumber, digits: int | None) -> Any:
     if value.type != FLOAT:
         return to_int(value) if digits is None or digits >= 0 else refuse("round() of an int to tens")
     if digits is None:
+        _guard_integer(value)
         return wrap(context().host("round", (value.operand,), INT), INT, value.is_data, value.origins)
     operand = context().host("round_digits", (value.operand, digits), FLOAT)
     return wrap(operand, FLOAT, value.is_data, value.origins)
@@ -480,6 +521,7 @@ def to_int(value: Any) -> Any:
         return int(value)
     if isinstance(value, StagedInt):
         return value
+    _guard_integer(value)
     return wrap(context().host("int", (value.operand,), INT), INT, value.is_data, value.origins)
 
 

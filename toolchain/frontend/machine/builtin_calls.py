@@ -216,7 +216,8 @@ def _iter(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     method = m.calls.special_method(args[0], "__iter__")
     if method is not None:
         return m.calls.call(method, args, {}, ("getiter",))
-    return operations.get_iter(m, args[0])
+    polyfill = operations.iteration_of(m, args[0])
+    return operations.get_iter(m, args[0]) if polyfill is None else m.calls.call(polyfill, args, {}, mode)
 
 
 def _next(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -252,6 +253,8 @@ def _reversed(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 def _str(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if len(args) == 1 and (isinstance(args[0], torch.Tensor) or operations.has_staged(args[0])):
         return operations.format_value(m, args[0], "s", "")
+    if len(args) == 1 and isinstance(args[0], BaseException) and operations.has_staged(args[0].args):
+        return operations.exception_text(m, args[0])
     return str(*args, **kwargs)
 
 

@@ -31,7 +31,7 @@ PUSHED = object()
 _TORCH = str(Path(torch.__file__).parent)
 _STDLIB = sysconfig.get_paths()["stdlib"]
 _HERE = str(Path(__file__).parent)
-_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py", f"{_HERE}/iteration_polyfills.py")
+_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_TORCH}/utils/_contextlib.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py", f"{_HERE}/iteration_polyfills.py")
 _NATIVE_ROOTS = (_TORCH, f"{_STDLIB}/", str(Path(torch.__file__).parent.parent / "numpy"), str(Path(_HERE).parent), "<frozen")
 _CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
@@ -338,6 +338,8 @@ def _moves_references(function: Any) -> bool:
     name = getattr(function, "__name__", "")
     is_container = isinstance(owner, (list, dict, set, tuple)) or type(owner).__module__ == "collections"
     if is_container and name in _MOVERS:
+        return True
+    if name == "__init__" and (isinstance(owner, BaseException) or getattr(function, "__objclass__", None) is BaseException):
         return True
     return function in (setattr, getattr, tuple.__new__, object.__setattr__, itertools.chain) or (
         isinstance(function, type) and issubclass(function, (BaseException, tuple))

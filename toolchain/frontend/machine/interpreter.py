@@ -179,9 +179,16 @@ class Machine:
         elif kind == "truth":
             frame.stack[-1] = protocols.Tested(frame.stack[-1], value)
         elif kind == "getiter":
-            frame.stack.append(ops.get_iter(self, value))
+            self._deliver_iterator(frame, value)
         elif kind != "discard":
             raise AssertionError(kind)
+
+    def _deliver_iterator(self, frame: Frame, value: Any) -> None:
+        polyfill = ops.iteration_of(self, value)
+        if polyfill is None:
+            frame.stack.append(ops.get_iter(self, value))
+        else:
+            self.call(polyfill, (value,), {})
 
     def return_(self, value: Any) -> None:
         frame = self.frames.pop()
@@ -748,7 +755,7 @@ def _get_iter(m: Machine, f: Frame, arg: int, i: Any) -> None:
     if method is not None:
         m.call(method, (iterable,), {}, ("getiter",))
     else:
-        f.stack.append(ops.get_iter(m, iterable))
+        m.deliver(("getiter",), iterable)
 
 
 @_op("GET_YIELD_FROM_ITER")

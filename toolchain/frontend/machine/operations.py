@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
+from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import KeepIdentity, Unsupported
 from toolchain.frontend.staged import (
@@ -461,6 +462,17 @@ def get_iter(m: Machine, iterable: Any) -> Any:
     return IndexIter(items)
 
 
+def iteration_of(m: Machine, value: Any) -> Any:
+    """The generator function that iterates over an object of a user's class without ``__iter__``, or None."""
+    if isinstance(value, (VMGenerator, IndexIter)):
+        return None
+    if m.calls.special_method(value, "__next__") is not None:
+        return polyfills.iterate_next
+    if m.calls.special_method(value, "__getitem__") is not None and not hasattr(type(value), "__iter__"):
+        return polyfills.iterate_items
+    return None
+
+
 def has_next(iterator: IndexIter) -> Any:
     return iterator.index < iterator.length()
 
@@ -547,6 +559,8 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
             value = m.recorder.read(value)
     if isinstance(value, StagedStr) and not spec and conversion in ("", "s"):
         return value
+    if isinstance(value, BaseException) and has_staged(value.args) and not spec and conversion in ("", "s"):
+        return exception_text(m, value)
     if isinstance(value, Staged):
         parts = ((0, conversion, spec),)
         operand = context().host("format", (value.operand,), STR, (parts,))
@@ -558,6 +572,16 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
             return format({"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value, spec)
     plain = {"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value
     return format(plain, spec)
+
+
+def exception_text(m: Machine, exception: BaseException) -> Any:
+    """``str(exception)`` with values of run time in it."""
+    if type(exception).__str__ not in (BaseException.__str__, KeyError.__str__):
+        raise Unsupported("TC123", f"the text of a {type(exception).__name__} with values that are only known at run time")
+    args = exception.args
+    if len(args) != 1:
+        return format_value(m, args, "s", "")
+    return format_value(m, args[0], "r" if isinstance(exception, KeyError) else "s", "")
 
 
 def tensor_text(m: Machine, value: torch.Tensor) -> Any:

@@ -209,6 +209,26 @@ def contains_by_iteration_(container: Any, item: Any, inverted: bool) -> bool:
     return inverted
 
 
+def iterate_next(iterator: Any) -> Any:
+    while True:
+        try:
+            x = type(iterator).__next__(iterator)
+        except StopIteration:
+            return
+        yield x
+
+
+def iterate_items(sequence: Any) -> Any:
+    n = 0
+    while True:
+        try:
+            x = sequence[n]
+        except IndexError:
+            return
+        yield x
+        n += 1
+
+
 def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     instance = object.__new__(cls)
     cls.__init__(instance, *args, **kwargs)
