@@ -14,7 +14,7 @@ import hostgen
 from runtime_py.format import Versions
 from toolchain.bundle import installed_versions
 from toolchain.bundle.replace import check_replaceable
-from toolchain.diagnostics import UsageError
+from toolchain.diagnostics import Problem, UnsupportedModelError, UsageError
 from toolchain.environment import version_number
 from toolchain.frontend import Call, explore
 from toolchain.frontend import Dynamic as Marker
@@ -23,7 +23,7 @@ from toolchain.ir.dot import to_dot
 from toolchain.ir.printer import print_program
 from toolchain.lowering.cache import Cache
 from toolchain.lowering.iree import find_compiler
-from toolchain.lowering.pool import Compilation, compile_subgraphs
+from toolchain.lowering.pool import Compilation, CompilationError, compile_subgraphs
 from toolchain.lowering.targets import Target, parse_target
 from toolchain.options import BuildOptions, Example
 from toolchain.passes import run_pipeline
@@ -96,14 +96,29 @@ def explore_program(module: Callable[..., Any], examples: Sequence[Example], opt
 
 
 def compile_program(program: Program, machines: Sequence[Target], options: BuildOptions) -> Compilation:
-    return compile_subgraphs(
-        tuple(program.subgraphs.values()),
-        machines,
-        jobs=options.jobs,
-        cache_dir=options.cache_dir,
-        progress=lambda done, total, label: tell(options, "compiling", done, total),
-        compiler=options.iree_compile,
-    )
+    """All modules of ``program``.
+
+    Raises ``UnsupportedModelError`` for operations that the compiler refuses (what the model says cannot be compiled), and
+    ``LoweringError`` where the compiler itself failed.
+    """
+    try:
+        return compile_subgraphs(
+            tuple(program.subgraphs.values()),
+            machines,
+            jobs=options.jobs,
+            cache_dir=options.cache_dir,
+            progress=lambda done, total, label: tell(options, "compiling", done, total),
+            compiler=options.iree_compile,
+        )
+    except CompilationError as error:
+        refused = [f for f in error.failures if f.code in _REFUSED and f.line]
+        if len(refused) < len(error.failures):
+            raise
+        raise UnsupportedModelError([Problem(f.code, f.file, f.line, f.message, f.hint) for f in refused]) from error
+
+
+# Lowering failures that say something about the model: an operation is not imported, or the compiler refuses it.
+_REFUSED = ("TC301", "TC302", "TC303")
 
 
 def emit_hosts(program: Program, hosts: Sequence[str]) -> Mapping[str, bytes]:

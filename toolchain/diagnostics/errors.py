@@ -64,7 +64,14 @@ class UnsupportedModelError(ToolchainError):
 
 
 class LoweringError(ToolchainError):
+    """file, line: the user's source that the failing subgraph comes from; line 0 when there is none."""
+
     exit_code = 1
+
+    def __init__(self, code: str, message: str, hint: str = "", file: str = "", line: int = 0) -> None:
+        super().__init__(code, message, hint)
+        self.file = file
+        self.line = line
 
 
 class VerificationError(ToolchainError):

@@ -55,6 +55,8 @@ def _check_index(
     recorder: Recorder, source: torch.Tensor, index: torch.Tensor, dim: int, wraps: bool, error: type[Exception], text: str
 ) -> None:
     extent = source.shape[dim] if source.dim() else 1
+    if recorder.ranges.is_position(recorder.value_of(index), torch_adapter.expression(extent)):
+        return
     known = recorder.ranges.of(recorder.value_of(index))
     if isinstance(index.numel(), int) and index.numel() == 0:
         return

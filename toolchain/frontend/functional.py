@@ -114,7 +114,10 @@ def _integer_indices(recorder: Recorder, source: torch.Tensor, indices: Any) -> 
                     text = f"The shape of the mask at index {dim} does not match the shape of the indexed tensor at index {len(out) + dim}"
                     raise IndexError(text)
             places = recorder.apply(aten.nonzero.default, index)
-            out.extend(recorder.apply(aten.select.int, places, 1, dim) for dim in range(index.dim()))
+            for dim in range(index.dim()):
+                column = recorder.apply(aten.select.int, places, 1, dim)
+                recorder.ranges.bound(recorder.value_of(column), torch_adapter.expression(index.shape[dim]))
+                out.append(column)
         else:
             out.append(index)
     return out

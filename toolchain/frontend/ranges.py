@@ -28,6 +28,15 @@ class ElementRanges:
     def __init__(self, constants: dict[str, torch.Tensor]) -> None:
         self._ranges: dict[int, Range] = {}
         self._constants = constants
+        self._bounded: dict[int, object] = {}
+
+    def bound(self, value: object, extent: object) -> None:
+        """The elements of ``value`` are positions in a dimension of this (symbolic) extent."""
+        if isinstance(value, Value):
+            self._bounded[value.id] = extent
+
+    def is_position(self, value: object, extent: object) -> bool:
+        return isinstance(value, Value) and value.id in self._bounded and bool(self._bounded[value.id] == extent)
 
     def of(self, operand: object) -> Range | None:
         if isinstance(operand, Value):

@@ -126,6 +126,11 @@ def expression_of(number: Any) -> sympy.Basic:
     return expr
 
 
+def expression(number: Any) -> sympy.Basic:
+    """The sympy expression of a raw or plain integer."""
+    return expression_of(number) if is_symbolic(number) else sympy.Integer(number)
+
+
 def is_symbolic(number: object) -> bool:
     return isinstance(number, (torch.SymInt, torch.SymFloat, torch.SymBool))
 

@@ -145,7 +145,8 @@ def _compile_all(
             try:
                 module = _import(job)
             except LoweringError as error:
-                failures.append(error)
+                at = job.subgraph.location
+                failures.append(LoweringError(error.code, error.message, error.hint, at.file, at.line))
                 report.step(job)
             else:
                 running[pool.submit(compile_module, module, job.key.flags, output, tool)] = (job, output)
@@ -156,7 +157,8 @@ def _compile_all(
                 entries[job.key] = cache.put(job.key, output)
             except LoweringError as error:
                 where = f"subgraph {job.subgraph.name}, {job.subgraph.location}, for {job.target.name}"
-                failures.append(LoweringError(error.code, f"{where}: {error.message}", error.hint))
+                at = job.subgraph.location
+                failures.append(LoweringError(error.code, f"{where}: {error.message}", error.hint, at.file, at.line))
             report.step(job)
     if failures:
         raise CompilationError(failures)
