@@ -254,10 +254,24 @@ def _equal_or_nan(x: Tensor, best: Tensor) -> Tensor:
 
 @_replaces(aten.index.Tensor)
 def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
-    if not _has_mask(indices):
+    if _has_mask(indices):
+        x, indices = _flattened(x, indices)
+        return aten.index(x, indices)
+    leading = [i for i in indices if i is not None]
+    if len(leading) < 2 or len(leading) != len(indices):
         return NotImplemented
-    flat, positions = _flattened(x, indices)
-    return aten.index(flat, positions)
+    return _index_leading(x, leading)
+
+
+def _index_leading(x: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """Several positions at once are one position in the leading dimensions made one: torch-mlir leaves
+    ``index.Tensor`` alone when all of its positions have unknown extents."""
+    wrapped = [torch.where(i < 0, i + n, i) for i, n in zip(indices, x.shape, strict=False)]
+    position = wrapped[0]
+    for index, extent in zip(wrapped[1:], x.shape[1:], strict=False):
+        position = position * extent + index
+    flat = x.reshape([-1, *x.shape[len(indices) :]])
+    return torch.index_select(flat, 0, position.reshape(-1)).reshape([*position.shape, *x.shape[len(indices) :]])
 
 
 @_replaces(aten.masked_select.default)
