@@ -20,11 +20,13 @@ from toolchain.diagnostics import LoweringError
 from toolchain.ir import Argument, Constant, Location, Subgraph, TensorOp, TensorType, Type, Value, map_argument
 from toolchain.lowering.decompositions import decomposition_table
 
+aten = torch.ops.aten
+
 # torch-mlir computes with bytes as if all were signed, or crashes iree-compile: arithmetic on them is done wider.
 _NARROW = (torch.uint8, torch.int8)
 _NARROW_TAGS = frozenset((torch.Tag.pointwise, torch.Tag.reduction))
 _NARROW_UNTAGGED = frozenset(
-    getattr(torch.ops.aten, name)
+    getattr(aten, name)
     for name in ("argmax", "argmin", "cumprod", "cumsum", "floor_divide", "max", "min", "sort", "topk")
 )
 
@@ -53,7 +55,7 @@ def export(subgraph: Subgraph) -> torch.fx.GraphModule:
             raise replay.failure(f"depends on a size that is only known at run time ({error.cond})") from error
         except Exception as error:
             raise replay.failure(f"fails: {type(error).__name__}: {_first_line(error)}") from error
-    return _without_dead_code(graph)
+    return _cleaned(graph)
 
 
 class _Replay:
@@ -102,11 +104,21 @@ class _Replay:
         )
 
 
-def _without_dead_code(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+def _cleaned(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    _forget_strides(graph.graph)
     # Tracing leaves arithmetic on sizes that only served its own checks, some of it unknown to torch-mlir.
     graph.graph.eliminate_dead_code()
     graph.recompile()
     return graph
+
+
+def _forget_strides(graph: torch.fx.Graph) -> None:
+    """Strides of unknown extents are computed with ``sym_max``, which torch-mlir lacks; its tensors have no strides."""
+    for node in graph.nodes:
+        position = {aten.empty_strided.default: 1, aten.new_empty_strided.default: 2}.get(node.target)
+        if position is not None:
+            node.target = aten.empty.memory_format if position == 1 else aten.new_empty.default
+            node.args = node.args[:position] + node.args[position + 1 :]
 
 
 def resolve(target: str, location: Location) -> Any:
