@@ -58,7 +58,7 @@ def is_tracked(value: Any) -> bool:
         return _is_user_type(value)
     if isinstance(value, (StagedRange, GeneratorMethod, ListMethod, super)):
         return False
-    return hasattr(value, "__dict__") and _is_user_object(value)
+    return _is_user_object(value)
 
 
 def _is_user_type(kind: type) -> bool:
@@ -182,9 +182,7 @@ def _put_back_items(value: Any, labels: tuple[Any, ...], refs: tuple[Any, ...]) 
             names = set(space)
             space.clear()
             space.update({k: v for k, v in attributes.items() if k in names or not _is_slot(value, k)})
-        for name, content in attributes.items():
-            if _is_slot(value, name):
-                object.__setattr__(value, name, content)
+        _put_back_slots(value, attributes)
 
 
 def _put_back_dict(value: dict[Any, Any], items: list[tuple[Any, Any]]) -> None:
@@ -197,6 +195,14 @@ def _put_back_dict(value: dict[Any, Any], items: list[tuple[Any, Any]]) -> None:
 
 def _is_slot(value: Any, name: str) -> bool:
     return isinstance(getattr(type(value), name, None), types.MemberDescriptorType)
+
+
+def _put_back_slots(value: Any, attributes: dict[str, Any]) -> None:
+    for name in _attributes(value).keys() - attributes.keys():
+        object.__delattr__(value, name)
+    for name, content in attributes.items():
+        if _is_slot(value, name):
+            object.__setattr__(value, name, content)
 
 
 def _put_back_class(cls: type, attributes: dict[str, Any]) -> None:

@@ -74,7 +74,7 @@ class ElementRanges:
             operands = args[1:] if name == "where" else list(leaves(args[0])) if name in ("cat", "stack") else args
             self.give(results[0], _union([self.of(a) for a in operands]))
         elif name in ("clamp", "remainder"):
-            self._bounded(name, args, results[0])
+            self._clamped(name, args, results[0])
         elif name in ("zeros", "zeros_like", "new_zeros"):
             self.give(results[0], (0, 0))
         elif name in ("ones", "ones_like", "new_ones"):
@@ -87,7 +87,7 @@ class ElementRanges:
             for result in results:
                 self.give(result, self.of(args[0]))
 
-    def _bounded(self, name: str, args: tuple[Argument, ...], result: Value) -> None:
+    def _clamped(self, name: str, args: tuple[Argument, ...], result: Value) -> None:
         if name == "remainder" and isinstance(args[1], int) and args[1] > 0:
             self.give(result, (0, args[1] - 1))
         if name == "clamp":

@@ -6,7 +6,13 @@ in flight the recorder is closed, so that ``finally`` blocks cannot record eithe
 
 from __future__ import annotations
 
+import dis
+from pathlib import Path
+
 from toolchain.diagnostics import Problem
+
+_HERE = str(Path(__file__).parent)
+_MACHINE = str(Path(__file__).parent / "machine")
 
 
 class Signal(BaseException):
@@ -53,6 +59,27 @@ class ExplorationFailed(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems)
         self.problems = problems
+
+
+def is_internal(exception: BaseException) -> bool:
+    """Whether ``exception`` is a defect of the front end, not something that the user's program raised.
+
+    What the front end raises on the program's behalf comes from a ``raise`` statement; native code of the program runs in
+    ``machine``.
+    """
+    trace = exception.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    if not code.co_filename.startswith(_HERE) or code.co_filename.endswith("polyfills.py"):
+        return False
+    if isinstance(exception, AssertionError):
+        return True
+    is_raised = dis.opname[code.co_code[trace.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
+    is_native = isinstance(exception, (RuntimeError, IndexError, ValueError, ArithmeticError))
+    return not (is_raised or is_native or code.co_filename.startswith(_MACHINE))
 
 
 Origin = tuple[object, object]

@@ -17,7 +17,7 @@ from toolchain.frontend.machine.calls import PUSHED, Calls
 from toolchain.frontend.machine.code import EXIT, code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, IndexIter, ReturnMode, VMGenerator
 from toolchain.frontend.recorder import Recorder
-from toolchain.frontend.signals import Signal, Unsupported
+from toolchain.frontend.signals import Signal, Unsupported, is_internal
 from toolchain.frontend.staged import HostList, StagedBool
 from toolchain.ir import UNKNOWN_LOCATION, Location
 
@@ -127,6 +127,8 @@ class Machine:
         except (Signal, KeyboardInterrupt):
             raise
         except BaseException as exception:  # the user's program raised
+            if is_internal(exception):
+                raise
             self.recorder_check()
             self.raise_(exception)
         self.recorder_check()
