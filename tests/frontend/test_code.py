@@ -26,7 +26,7 @@ def straight(x):
 
 
 def branch(x):
-    if x:
+    if x:  # noqa: SIM108
         y = 1
     else:
         y = 2

@@ -36,10 +36,12 @@ CHANGES = {
     "clamp": lambda t: t.clamp_(max=0.5),
     "masked": lambda t: t.masked_fill_(t > 0, -1.0),
     "item": lambda t: t.__setitem__((Ellipsis, 0), 7) if t.dim() else t.add_(7),
+    "power": lambda t: t.pow_(2),
     "operator": lambda t: t.__iadd__(t),
 }
 STEPS = st.lists(
-    st.tuples(st.integers(0, 3), st.sampled_from(sorted(VIEWS)), st.integers(0, 3), st.sampled_from(sorted(CHANGES))), max_size=5
+    st.tuples(st.integers(0, 3), st.sampled_from(sorted(VIEWS)), st.integers(0, 3), st.sampled_from(sorted(CHANGES))),
+    max_size=5,
 )
 
 

@@ -119,7 +119,7 @@ def test_tuples_that_a_loop_collects_are_iterated_again():
 def test_else_continue_and_break():
     def program(x):
         count = 0
-        for i in range(6):
+        for _ in range(6):
             for j in range(5):
                 x = x + 0.1
                 if x.sum() > j:

@@ -25,9 +25,20 @@ PROGRAMS = {
     "full": lambda t: torch.full((3,), -7),
 }
 KNOWN = {
-    "argmax": (0, 4), "argsort": (0, 3), "topk": (0, 4), "max": (0, 3), "nonzero": (0, 4), "clamp": (1, 2), "remainder": (0, 2),
-    "cat": (0, 4), "where": (0, 4), "arange": (2, 6), "views": (0, 4), "zeros": (0, 0), "full": (-7, -7),
-}  # fmt: skip
+    "argmax": (0, 4),
+    "argsort": (0, 3),
+    "topk": (0, 4),
+    "max": (0, 3),
+    "nonzero": (0, 4),
+    "clamp": (1, 2),
+    "remainder": (0, 2),
+    "cat": (0, 4),
+    "where": (0, 4),
+    "arange": (2, 6),
+    "views": (0, 4),
+    "zeros": (0, 0),
+    "full": (-7, -7),
+}
 
 
 class _Watch(TorchDispatchMode):
@@ -65,7 +76,9 @@ def test_ranges(name):
 
 
 def test_constants_and_numbers():
-    ranges = ElementRanges({"ids": torch.tensor([3, -1, 7]), "none": torch.zeros(0, dtype=torch.int64), "w": torch.ones(2)})
+    ranges = ElementRanges(
+        {"ids": torch.tensor([3, -1, 7]), "none": torch.zeros(0, dtype=torch.int64), "w": torch.ones(2)}
+    )
     assert ranges.of(Constant("ids", TensorType("int64", (3,)))) == (-1, 7)
     assert ranges.of(Constant("none", TensorType("int64", (0,)))) == (0, 0)
     assert ranges.of(Constant("w", TensorType("float32", (2,)))) is None

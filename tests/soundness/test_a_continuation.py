@@ -96,7 +96,7 @@ def test_a_finally_that_replaces_the_result():
             return error.args
         finally:
             if x[2] > 1:
-                return 9
+                return 9  # noqa: B012
         return 3
 
     check(program, randn(4, count=16))

@@ -17,7 +17,7 @@ _calls = 0
 _memory = {"seen": 0}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _square(k):
     return k * k
 
@@ -156,6 +156,64 @@ def test_a_context_manager_that_catches_on_one_path():
         return log, x
 
     check(program, randn(4))
+
+
+def test_deep_copies():
+    import copy
+
+    def program(x):
+        first = {"a": x, "b": [1, x[0].item()]}
+        second, third = copy.deepcopy(first), copy.copy(first)
+        if x[0] > 0:
+            second["a"].add_(1)
+            third["b"].append(2)
+        return first, second, third
+
+    check(program, randn(3))
+
+
+def test_objects_with_slots():
+    import dataclasses
+
+    @dataclasses.dataclass(slots=True)
+    class Point:
+        a: int
+        b: float = 0.0
+
+    def program(x):
+        point = Point(1)
+        if x[0] > 0:
+            point.a += 1
+        if x[1] > 0:
+            point.b = x[0].item()
+        return point.a, point.b, point == Point(1)
+
+    check(program, randn(3))
+
+
+def test_objects_made_by_new_and_init():
+    class Base:
+        made = []  # noqa: RUF012
+
+        def __init_subclass__(cls, **_):
+            Base.made.append(cls.__name__)
+
+        def __new__(cls, *args):
+            instance = super().__new__(cls)
+            instance.count = len(args)
+            return instance
+
+        def __init__(self, value):
+            self.value = value
+
+    def program(x):
+        class Derived(Base):
+            pass
+
+        made = Derived(x)
+        return made.count, Base.made, made.value * 2 if x[0] > 0 else made.value
+
+    check(program, randn(3), "any")
 
 
 @pytest.mark.parametrize("source", [random.random, time.time, time.perf_counter])

@@ -35,7 +35,17 @@ def test_numbers_as_indices_bounds_and_counts():
         k = x[0].item()
         letters = ["a", "b", "c", "d", "e"]
         t = torch.arange(6.0)
-        return letters[k], t[k], t[:k], t[-k:], t[k:5:2], list(range(k)), sum(range(k)), torch.zeros(k), {n: n for n in range(5)}[k]
+        return (
+            letters[k],
+            t[k],
+            t[:k],
+            t[-k:],
+            t[k:5:2],
+            list(range(k)),
+            sum(range(k)),
+            torch.zeros(k),
+            {n: n for n in range(5)}[k],
+        )
 
     check(program, randint(0, 5, 2))
 
@@ -46,7 +56,9 @@ def test_texts():
         print(f"{k:3d}|{f:+.2e}", x[0] > 0, sep="-")
         if f > 0:
             warnings.warn(f"positive {f:.1f}", stacklevel=1)
-        return f"{k}", "%s %d %.1f" % (k, k, f), "{} {:>4}".format(k, k), str(k) + "!", repr(f), ",".join([str(k), "x"])
+        old = "%s %d %.1f" % (k, k, f)  # noqa: UP031
+        new = "{} {:>4}".format(k, k)  # noqa: UP032
+        return f"{k}", old, new, str(k) + "!", repr(f), ",".join([str(k), "x"])
 
     check(program, randn(3, scale=3.0))
 
@@ -54,7 +66,15 @@ def test_texts():
 def test_math_functions():
     def program(x):
         f = abs(x[0].item()) + 0.5
-        return math.sqrt(f), math.exp(-f), math.log(f), math.hypot(f, 1.0), math.isnan(f), math.atan2(f, 2), math.fmod(f, 0.3)
+        return (
+            math.sqrt(f),
+            math.exp(-f),
+            math.log(f),
+            math.hypot(f, 1.0),
+            math.isnan(f),
+            math.atan2(f, 2),
+            math.fmod(f, 0.3),
+        )
 
     check(program, randn(3))
 
@@ -70,7 +90,19 @@ def test_operators_of_the_operator_module():
 def test_booleans_are_numbers_and_conditions():
     def program(x):
         b = x[0].item() > 0
-        return b + 1, b * 2.5, int(b), b and 3, b or 4, not b, b is True, -b, b ^ True, b & False, x[1].item() < 0 < x[2].item()
+        return (
+            b + 1,
+            b * 2.5,
+            int(b),
+            b and 3,
+            b or 4,
+            not b,
+            b is True,
+            -b,
+            b ^ True,
+            b & False,
+            x[1].item() < 0 < x[2].item(),
+        )
 
     check(program, randn(3, count=12))
 

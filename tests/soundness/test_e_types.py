@@ -47,7 +47,20 @@ def test_none_then_a_tensor():
 def test_division_follows_python():
     def program(x):
         a = x[0].item()
-        return a // 7, a % 7, a // -7, a % -7, divmod(a, 5), -a // 2, a / 4, a**2, float(a) // 2.5, float(a) % 2.5, a >> 1, a & 3
+        return (
+            a // 7,
+            a % 7,
+            a // -7,
+            a % -7,
+            divmod(a, 5),
+            -a // 2,
+            a / 4,
+            a**2,
+            float(a) // 2.5,
+            float(a) % 2.5,
+            a >> 1,
+            a & 3,
+        )
 
     check(program, randint(-50, 50, 1, count=16))
 
@@ -77,6 +90,14 @@ def test_division_by_zero():
     check(program, randint(-2, 3, 2, count=16))
 
 
+def test_powers():
+    check(
+        lambda x: (x[0].item() ** 2, x[0].item() ** 0, 2.0 ** x[0].item(), float(x[0].item()) ** 3), randint(-5, 5, 1)
+    )
+    check(lambda x: abs(x[0].item()) ** 0.5, randn(1))
+    check(lambda x: x[0].item() ** 0.5, randn(1), "any")
+
+
 def test_rounding_to_even():
     values = (0.5, 1.5, 2.5, -0.5, -1.5, 3.49)
     check(lambda x: (round(x[0].item()), x[0].round(), int(x[0].item() + 0.5)), [(torch.tensor([v]),) for v in values])
@@ -84,7 +105,10 @@ def test_rounding_to_even():
 
 def test_float32_and_double_thresholds_differ():
     edge = torch.tensor([0.7, 0.1])
-    check(lambda x: (x[0] < 0.7, x[0].item() < 0.7, 1 if x[0] < 0.7 else 2, 1 if x[0].item() < 0.7 else 2), [(edge,), (edge - 1,)])
+    check(
+        lambda x: (x[0] < 0.7, x[0].item() < 0.7, 1 if x[0] < 0.7 else 2, 1 if x[0].item() < 0.7 else 2),
+        [(edge,), (edge - 1,)],
+    )
 
 
 def test_dtypes_of_joined_tensors():

@@ -32,7 +32,9 @@ def test_squeeze_of_an_unknown_extent():
 
 def test_two_inputs_of_equal_example_sizes_may_differ():
     generator = torch.Generator().manual_seed(0)
-    pairs = [(torch.randn(n, generator=generator), torch.randn(m, generator=generator)) for n, m in ((2, 2), (3, 3), (4, 4))]
+    pairs = [
+        (torch.randn(n, generator=generator), torch.randn(m, generator=generator)) for n, m in ((2, 2), (3, 3), (4, 4))
+    ]
     check(lambda x, y: torch.cat([x, y]), [*pairs, (torch.randn(2), torch.randn(5))], examples=3)
 
 
@@ -60,7 +62,14 @@ def test_nonzero_loops_and_masks():
 def test_sizes_read_from_elements():
     def program(x):
         n = x[0].item()
-        return torch.zeros(n), torch.ones(n, 2).sum(0), torch.arange(n), torch.full((n,), n), x.repeat(n), x.float().expand(n, 2).sum()
+        return (
+            torch.zeros(n),
+            torch.ones(n, 2).sum(0),
+            torch.arange(n),
+            torch.full((n,), n),
+            x.repeat(n),
+            x.float().expand(n, 2).sum(),
+        )
 
     check(program, randint(0, 5, 2, count=10))
 

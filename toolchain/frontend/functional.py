@@ -234,9 +234,19 @@ def _functional_form(func: Any, name: str, written: str) -> Any:
         overload = overload.removesuffix("out").removesuffix("_") or "default"
         if packet is not None and overload == "default" and "default" not in packet.overloads():
             overload = "Tensor"
+    if packet is not None and not _takes_the_same(packet, overload, func):
+        overload = next((o for o in packet.overloads() if _takes_the_same(packet, o, func)), overload)
     if packet is None or overload not in packet.overloads():
         raise Unsupported("TC142", f"the in-place operation aten.{name}.{func._overloadname} has no functional form")
     return getattr(packet, overload)
+
+
+def _takes_the_same(packet: Any, overload: str, func: Any) -> bool:
+    """Whether a functional overload has the arguments of ``func``: ``pow_.Scalar`` goes with ``pow.Tensor_Scalar``."""
+    if overload not in packet.overloads() or getattr(packet, overload)._schema.is_mutable:
+        return False
+    mine, other = ([str(a.type) for a in f._schema.arguments if not a.is_out] for f in (func, getattr(packet, overload)))
+    return mine == other
 
 
 def guard_write(recorder: Recorder, tensor: torch.Tensor) -> None:

@@ -404,6 +404,8 @@ def binary(opcode: str, left: Any, right: Any) -> Any:
     if opcode == "pow" and FLOAT not in (lt, rt) and isinstance(right, int) and 0 <= right <= _LARGEST_POWER:
         return _power(left, right)
     result = _result_type(opcode, lt, rt)
+    if opcode == "pow":
+        _guard_power(left, right)
     if opcode in ("floordiv", "mod", "truediv"):
         _check_divisor(right, _DIVISION_TEXTS[opcode, FLOAT in (lt, rt)])
     operand = context().host(opcode, (operand_of(left), operand_of(right)), result)
@@ -496,6 +498,17 @@ def _guard_integer(value: Any) -> None:
     if isinstance(value, StagedFloat) and context().in_try():
         context().check(binary("eq", value, value), ValueError, "cannot convert float NaN to integer")
         context().check(binary("ne", abs(value), math.inf), OverflowError, "cannot convert float infinity to integer")
+
+
+def _guard_power(base: Any, exponent: Any) -> None:
+    """A negative number to a fractional power is complex in Python; hosts have no complex numbers."""
+    if not isinstance(base, StagedNumber) or isinstance(exponent, StagedNumber):
+        return
+    if not float(exponent).is_integer():
+        text = "a negative number to a fractional power is complex; that path is not compiled"
+        context().check(negate(binary("lt", base, 0)), NotImplementedError, text)
+    if exponent < 0 and context().in_try():
+        context().check(binary("ne", base, 0), ZeroDivisionError, "0.0 cannot be raised to a negative power")
 
 
 def _guard_domain(name: str, value: Any) -> None:

@@ -6,6 +6,7 @@ A handler takes (machine, args, kwargs, mode) and returns the result, or PUSHED 
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import itertools
 import operator
@@ -400,6 +401,27 @@ def _torch_allclose(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     return m.recorder.truth(torch.isclose(*args, **kwargs).all())
 
 
+def _deepcopy(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    """``copy.deepcopy``: tensors are cloned as the program would, numbers of run time are immutable."""
+    from toolchain.frontend.heap import children, image_of, is_atomic, is_tracked
+
+    memo: dict[int, Any] = {}
+    seen: set[int] = set()
+    work = [args[0]]
+    while work:
+        value = work.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, (Staged, torch.Tensor)):
+            memo[id(value)] = value.detach().clone() if isinstance(value, torch.Tensor) else value
+        elif isinstance(value, (HostList, VMGenerator, IndexIter, torch.nn.Module)):
+            raise Unsupported("TC160", f"copy.deepcopy() of a {python_type(value).__name__}", "copy its elements")
+        elif not is_atomic(value):
+            work.extend(image_of(value)[1] if is_tracked(value) else [ref for _, ref in children(value)])
+    return copy.deepcopy(args[0], memo)
+
+
 def _full(native: Any, at: int) -> Any:
     """``torch.full`` and its kin with a staged fill value."""
 
@@ -621,6 +643,7 @@ def handlers() -> dict[Any, Any]:
         torch.concat: _joined(torch.cat, "cat"), torch.equal: _torch_equal, torch.allclose: _torch_allclose,
         torch.full: _full(torch.full, 1), torch.full_like: _full(torch.full_like, 1),
     }  # fmt: skip
+    table[copy.deepcopy] = _deepcopy
     table.update({function: _math(function) for function in MATH_FUNCTIONS})
     table.update({getattr(operator, name): _operator(getattr(operator, name)) for name in _OPERATORS})
     for name in _ITERTOOLS:

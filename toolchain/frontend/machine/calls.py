@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import copy
 import functools
 import io
 import itertools
@@ -152,8 +153,8 @@ class Calls:
         if issubclass(cls, BaseException) and is_interpretable(cls.__init__):
             instance = cls.__new__(cls, *args, **kwargs)
             return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
-        if cls.__init__ is object.__init__ and is_interpretable(cls.__new__):
-            return self.call(cls.__new__, (cls, *args), kwargs, mode)
+        if is_interpretable(cls.__new__):
+            return self.call(polyfills.construct, (cls, args, kwargs), {}, mode)
         if issubclass(cls, (tuple, BaseException)) or cls.__module__ in ("types", "collections"):
             return cls(*args, **kwargs)
         return self.native(cls, args, kwargs)
@@ -341,7 +342,7 @@ def _moves_references(function: Any) -> bool:
         return True
     if name == "__init__" and (isinstance(owner, BaseException) or getattr(function, "__objclass__", None) is BaseException):
         return True
-    return function in (setattr, getattr, tuple.__new__, object.__setattr__, itertools.chain) or (
+    return function in (setattr, getattr, copy.copy, tuple.__new__, object.__setattr__, itertools.chain) or (
         isinstance(function, type) and issubclass(function, (BaseException, tuple))
     )
 

@@ -229,9 +229,10 @@ def iterate_items(sequence: Any) -> Any:
         n += 1
 
 
-def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    instance = object.__new__(cls)
-    cls.__init__(instance, *args, **kwargs)
+def construct(cls: Any, args: Any, kwargs: Any) -> Any:
+    instance = cls.__new__(cls, *args, **kwargs)
+    if isinstance(instance, cls) and cls.__init__ is not object.__init__:
+        cls.__init__(instance, *args, **kwargs)
     return instance
 
 
