@@ -27,7 +27,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 bench: $(STAMP)
-	$(BIN)/toolchain bench samples
+	$(BIN)/python -m benchmarks.bench --json build/bench/rows.json --picture build/bench/ratios.svg
 
 clean:
 	rm -rf build .pytest_cache .mypy_cache .ruff_cache .hypothesis

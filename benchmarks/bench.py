@@ -27,8 +27,8 @@ NINE = (
     *("mobilenet_sdn", "vgg16_sdn", "resnet56_sdn", "wideresnet32_4_sdn", "skipnet_rnn", "skipnet_ff"),
     *("caption_resnext_attention", "caption_googlenet_lstm", "blockdrop110"),
 )
-QUICK = Limits(paths=2, seconds=4.0, compile_seconds=30.0)
-FULL = Limits(paths=4, seconds=15.0, compile_seconds=60.0)
+QUICK = Limits(paths=2, seconds=4.0, compile_seconds=20.0)
+FULL = Limits(paths=4, seconds=12.0, compile_seconds=40.0)
 
 
 def main() -> None:

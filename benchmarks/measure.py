@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import statistics
 import sys
 import time
@@ -71,6 +72,7 @@ def measure(sample: str, threads: int, bundles: Path, limits: Limits) -> Result:
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     warnings.simplefilter("ignore")
+    logging.disable()  # exporters that fail log whole graphs
     file = load_model_file(str(SAMPLES / f"{sample}.py"))
     calls = [call_arguments(example)[0] for example in file.examples]
     with runtime_py.load(_built(sample, bundles, file)) as session:
@@ -107,7 +109,7 @@ def _distinct_paths(session: runtime_py.Session, calls: Sequence[tuple[Any, ...]
 
 
 def _prepare(
-    module: torch.nn.Module, paths: Sequence[tuple[Any, ...]], seconds: float
+    module: Callable[..., Any], paths: Sequence[tuple[Any, ...]], seconds: float
 ) -> tuple[dict[str, Run], dict[str, str]]:
     """The peers that run, each called once with every path, and why the others do not."""
     runs, skipped = {}, {}

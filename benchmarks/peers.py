@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -63,7 +65,7 @@ def onnx_runtime(module: torch.nn.Module, calls: Calls) -> Run:
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [given.name for given in session.get_inputs()]
 
-    def run(*args: torch.Tensor) -> list[Any]:
+    def run(*args: torch.Tensor) -> Any:
         return session.run(None, dict(zip(names, (arg.numpy() for arg in args), strict=False)))
 
     return run
@@ -83,7 +85,7 @@ def _exported(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
 def _export_graph(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
     program = torch.onnx.export(module, args, dynamo=True, verbose=False)
     assert program is not None
-    return program.model_proto.SerializeToString()
+    return bytes(program.model_proto.SerializeToString())
 
 
 def _export_script(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
@@ -95,9 +97,10 @@ def _export_trace(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
 
 
 def _export_older(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
-    file = io.BytesIO()
-    torch.onnx.export(module, args, file, dynamo=False)
-    return file.getvalue()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.onnx"
+        torch.onnx.export(module, args, file, dynamo=False)
+        return file.read_bytes()
 
 
 def _inference(run: Run) -> Run:
@@ -108,7 +111,7 @@ def _inference(run: Run) -> Run:
     return call
 
 
-PEERS: dict[str, Callable[[torch.nn.Module, Calls], Run]] = {
+PEERS: dict[str, Callable[[Any, Calls], Run]] = {
     "eager": eager,
     "torch_script": torch_script,
     "torch_compile": torch_compile,
