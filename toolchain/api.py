@@ -36,7 +36,8 @@ def build(
     host_calls: functions that the host program calls as they are; no host can do so yet, so any is refused.
 
     Everything that can be wrong with the arguments and the model is found before anything is compiled. Raises
-    ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``.
+    ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``. The
+    examples are replayed on the finished bundle where it runs here; ``VerificationError`` if eager did something else.
     """
     from toolchain import pipeline
     from toolchain.bundle import write_bundle
@@ -55,6 +56,8 @@ def build(
     debug = pipeline.debug_files(program) if options.debug else {}
     pipeline.tell(options, "writing")
     write_bundle(program, compilation, machines, emitted, [tests], path, pipeline.versions_used(options), debug)
+    pipeline.tell(options, "checking")
+    pipeline.check_recorded_calls(path)
     return Bundle(
         path=path,
         seconds=time.perf_counter() - start,

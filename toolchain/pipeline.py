@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 import hostgen
+import runtime_py
 from runtime_py.format import Versions
 from toolchain.bundle import installed_versions
 from toolchain.bundle.replace import check_replaceable
-from toolchain.diagnostics import Problem, UnsupportedModelError, UsageError
+from toolchain.diagnostics import Problem, UnsupportedModelError, UsageError, VerificationError
 from toolchain.environment import version_number
 from toolchain.frontend import Call, explore
 from toolchain.frontend import Dynamic as Marker
@@ -28,6 +29,7 @@ from toolchain.lowering.targets import Target, parse_target
 from toolchain.options import BuildOptions, Example
 from toolchain.passes import run_pipeline
 from toolchain.recording import replace_markers
+from toolchain.replay import replay
 
 
 def check_build(
@@ -98,8 +100,8 @@ def explore_program(module: Callable[..., Any], examples: Sequence[Example], opt
 def compile_program(program: Program, machines: Sequence[Target], options: BuildOptions) -> Compilation:
     """All modules of ``program``.
 
-    Raises ``UnsupportedModelError`` for operations that the compiler refuses (what the model says cannot be compiled), and
-    ``LoweringError`` where the compiler itself failed.
+    Raises ``UnsupportedModelError`` for operations that the compiler refuses (what the model says cannot be compiled),
+    and ``LoweringError`` where the compiler itself failed.
     """
     try:
         return compile_subgraphs(
@@ -119,6 +121,26 @@ def compile_program(program: Program, machines: Sequence[Target], options: Build
 
 # Lowering failures that say something about the model: an operation is not imported, or the compiler refuses it.
 _REFUSED = ("TC301", "TC302", "TC303")
+
+
+def check_recorded_calls(path: Path) -> None:
+    """Replays the recorded calls of a new bundle, if it holds a Python host and a target of this machine.
+
+    Raises ``VerificationError`` TC521 unless they do what eager PyTorch did.
+    """
+    try:
+        outcomes = replay(path)
+    except runtime_py.SessionError as error:
+        if error.code in ("RT106", "RT301", "RT302"):
+            return  # made for another machine or host: nothing to run here
+        raise
+    wrong = [n for n, outcome in enumerate(outcomes) if outcome.matches is False]
+    if wrong:
+        raise VerificationError(
+            "TC521",
+            f"{path} disagrees with eager PyTorch on example {', '.join(map(str, wrong))} of {len(outcomes)}; do not use",
+            "`toolchain run` shows the results, `toolchain verify` the path; please report this defect of the toolchain",
+        )
 
 
 def emit_hosts(program: Program, hosts: Sequence[str]) -> Mapping[str, bytes]:

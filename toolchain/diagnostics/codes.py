@@ -376,6 +376,12 @@ _VERIFICATION = (
         "Running a program in the reference interpreter took more blocks than allowed.",
         "Raise the limit, or look for a loop that does not end.",
     ),
+    Code(
+        "TC521",
+        "bundle disagrees with eager",
+        "A new bundle did something else than eager PyTorch on an example that it was built with.",
+        _REPORT,
+    ),
 )
 
 _BUNDLE = (

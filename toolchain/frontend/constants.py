@@ -70,6 +70,10 @@ class ConstantPool:
         self.tensors[name] = tensor
         return Constant(name, tensor_type(tensor))
 
+    def tensor_behind(self, storage: int) -> torch.Tensor | None:
+        """The real tensor of the storage with this ``id``."""
+        return next((v.storage.real for _, v in self._views.values() if id(v.storage) == storage), None)
+
     def aliases(self, storage: Storage) -> bool:
         """Whether some other known tensor looks at a part of the same memory."""
         assert storage.real is not None

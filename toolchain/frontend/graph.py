@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.explorer import STATE, Explorer, Node
 from toolchain.frontend.heap import World, is_atomic, join_name
 from toolchain.ir import (
@@ -126,25 +127,28 @@ def _reverse_postorder(start: Node) -> list[Node]:
     return list(reversed(order))
 
 
-def states_of(nodes: Sequence[Node], world: World) -> tuple[State, ...]:
-    return tuple(State(_slots(node, world), _literals(node, world)) for node in nodes)
+def states_of(nodes: Sequence[Node], world: World, constants: ConstantPool) -> tuple[State, ...]:
+    return tuple(State(_slots(node, world, constants), _literals(node, world)) for node in nodes)
 
 
-def _slots(node: Node, world: World) -> tuple[StateSlot, ...]:
-    real = {id(s): s.real for a in node.arrivals for s in a.snapshot.path.versions if s.real is not None}
+def _slots(node: Node, world: World, constants: ConstantPool) -> tuple[StateSlot, ...]:
+    names = [_parameter_name(p.path, world, constants) for p in node.parameters]
+    attributes = {n for n, p in zip(names, node.parameters, strict=True) if p.path[0] != "storage"}
     slots = []
-    for parameter in node.parameters:
-        path = parameter.path
-        if path[0] == "storage":
-            tensor = real.get(path[1])
-            name = world.tensor_names.get(id(tensor), "tensor")
-        else:
-            name = _slot_name(path, world, node)
-        slots.append(StateSlot(name, parameter.value.type))
+    for name, parameter in zip(names, node.parameters, strict=True):
+        # A buffer that was changed and then replaced: its name belongs to what replaced it.
+        is_old = parameter.path[0] == "storage" and name in attributes
+        slots.append(StateSlot(f"{name} (replaced)" if is_old else name, parameter.value.type))
     return tuple(slots)
 
 
-def _slot_name(path: tuple[Any, ...], world: World, node: Node) -> str:
+def _parameter_name(path: tuple[Any, ...], world: World, constants: ConstantPool) -> str:
+    if path[0] == "storage":
+        return world.tensor_names.get(id(constants.tensor_behind(path[1])), "tensor").replace("\0", "")
+    return _slot_name(path, world)
+
+
+def _slot_name(path: tuple[Any, ...], world: World) -> str:
     name = str(path[1])
     for label in path[2:]:
         name = join_name(name, label, None)

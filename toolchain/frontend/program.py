@@ -137,7 +137,7 @@ class ProgramExplorer:
         states = state_order(self.explorer)
         name = type(self._module).__name__ if isinstance(self._module, torch.nn.Module) else getattr(self._module, "__name__", "program")
         functions = build_functions(states, [e.point for e in self.entries])
-        descriptions = states_of(states, self.world)
+        descriptions = states_of(states, self.world, self.constants)
         first = states[0].arrivals
         at = next(n for n, a in enumerate(first) if a.source is None)
         initial = tuple(p.operands[at] for p in states[0].parameters)

@@ -82,6 +82,8 @@ def box(recorder: Recorder, value: Any) -> Any:
 
 def unbox(value: Any) -> Any:
     """Staged values in the arguments of a PyTorch function become raw symbolic numbers."""
+    if isinstance(value, StagedBool):
+        return bool(value)  # PyTorch's functions take flags as constants: a decision
     if isinstance(value, Staged):
         return symbol(value)
     kind = type(value)
