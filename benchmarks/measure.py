@@ -7,7 +7,7 @@ import statistics
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class WrongResultError(Exception):
     """Our own bundle disagrees with eager."""
 
 
-def measure(sample: str, threads: int, bundles: Path, limits: Limits) -> Result:
+def measure(sample: str, threads: int, bundles: Path, limits: Limits, peers: Collection[str] = PEERS) -> Result:
     """Raises ``toolchain.ToolchainError`` if the sample cannot be built, ``WrongResultError`` if it is wrong."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
@@ -80,7 +80,7 @@ def measure(sample: str, threads: int, bundles: Path, limits: Limits) -> Result:
         expected = [leaves(file.module(*call)) for call in paths]
         if not agrees(session, paths, expected):
             raise WrongResultError(sample)
-        runs, skipped = _prepare(file.module, paths, limits.compile_seconds)
+        runs, skipped = _prepare({"eager", *peers}, file.module, paths, limits.compile_seconds)
         right = {name: agrees(run, paths, expected) for name, run in runs.items()}
         runs["us"] = session
         rows = tuple(
@@ -109,14 +109,14 @@ def _distinct_paths(session: runtime_py.Session, calls: Sequence[tuple[Any, ...]
 
 
 def _prepare(
-    module: Callable[..., Any], paths: Sequence[tuple[Any, ...]], seconds: float
+    peers: Collection[str], module: Callable[..., Any], paths: Sequence[tuple[Any, ...]], seconds: float
 ) -> tuple[dict[str, Run], dict[str, str]]:
     """The peers that run, each called once with every path, and why the others do not."""
     runs, skipped = {}, {}
-    for name, make in PEERS.items():
+    for name in (name for name in PEERS if name in peers):
         try:
             with time_limit(seconds):
-                run = make(module, paths)
+                run = PEERS[name](module, paths)
                 for call in paths:
                     run(*call)
                 runs[name] = run

@@ -75,7 +75,7 @@ def _exported(module: torch.nn.Module, args: tuple[Any, ...]) -> bytes:
     failures = []
     for attempt in (_export_graph, _export_script, _export_trace):
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 return attempt(module, args)
         except Exception as error:
             failures.append(f"{attempt.__name__.removeprefix('_export_')}: {type(error).__name__}")
