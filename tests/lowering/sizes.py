@@ -67,4 +67,11 @@ CASES: dict[str, Case] = {
         True,
         ((_x(1, 5), torch.tensor([0])), (_x(2, 1), torch.tensor([1, 1, 0]))),
     ),
+    "repeat_interleave": Case(
+        torch.ops.aten.repeat_interleave.Tensor,
+        (torch.tensor([2, 0, 1]),),
+        (),
+        True,
+        ((torch.tensor([3]),), (torch.tensor([0, 0]),), (torch.tensor([0, 1, 2, 0, 4]),)),
+    ),
 }

@@ -14,9 +14,9 @@ import torch.nn.functional as F
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
 from tests.lowering.hard_values import NAN
-from tests.lowering.support import Case, Runner, check, op, record, scalar, subgraph, tensor
+from tests.lowering.support import HERE, Case, Runner, check, op, record, scalar, subgraph, tensor
 from toolchain.diagnostics import LoweringError
-from toolchain.ir import Subgraph
+from toolchain.ir import Subgraph, Value
 from toolchain.lowering import Target, compile_subgraphs, decompositions, export, iree
 from toolchain.lowering.iree import find_compiler
 
@@ -89,6 +89,44 @@ def test_arithmetic_on_bytes_must_be_wider(
     case = Case(function, (_BYTES,))
     monkeypatch.setattr(export, "_NARROW", ())
     assert not _is_right(record("sub0", case), case, cpu, tmp_path, limited_compiler)
+
+
+@pytest.mark.slow
+def test_refused_module_compiles_without_fusion(cpu: Target, tmp_path: Path, limited_compiler: Path) -> None:
+    """A sum of what is also returned, filled up to an unknown extent."""
+    n, x, y, low, any_ = scalar(0, "int"), *(tensor(i, "float32", 1, None) for i in (1, 2)), *_predicates()
+    operations = [
+        op("zeros.default", ([1, n],), x),
+        op("zeros_like.default", (x,), y),
+        op("lt.Scalar", (x, 0.9), low[0]),
+        op("lt.Scalar", (y, 8), low[1]),
+        op("bitwise_and.Tensor", low[:2], low[2]),
+        op("any.default", (low[2],), any_),
+    ]
+    graph = Subgraph("sub0", (n,), (), tuple(operations), (x, y, any_), HERE)
+    labels: list[str] = []
+    compiled = compile_subgraphs(
+        [graph], [cpu], cache_dir=tmp_path, compiler=limited_compiler, progress=lambda *at: labels.append(at[2])
+    )
+    assert compiled.unfused == ("sub0 for cpu",)
+    assert labels == ["sub0 for cpu, unfused"]
+    results = Runner(compiled.modules["sub0", "cpu"])(3)
+    assert [r.tolist() for r in results] == [[[0.0] * 3], [[0.0] * 3], True]
+
+
+@pytest.mark.slow
+def test_strides_of_unknown_extents_must_go(cpu: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n, m, x = scalar(0, "int"), scalar(1, "int"), tensor(2, "float32", None, None)
+    graph = subgraph([n, m], [op("ones.default", ([n, m],), x)])
+    compiled = compile_subgraphs([graph], [cpu], cache_dir=tmp_path / "with")
+    assert Runner(compiled.modules["sub0", "cpu"])(2, 1)[0].tolist() == [[1.0], [1.0]]
+    monkeypatch.setattr(export, "_forget_strides", lambda graph: None)
+    with pytest.raises(LoweringError, match="sym_max"):
+        compile_subgraphs([graph], [cpu], cache_dir=tmp_path / "without")
+
+
+def _predicates() -> tuple[tuple[Value, ...], Value]:
+    return tuple(tensor(i, "bool", 1, None) for i in (3, 4, 5)), tensor(6, "bool")
 
 
 @pytest.mark.slow

@@ -397,6 +397,15 @@ def _select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
     return torch.where((places == index) | (places == index + size), source.unsqueeze(dim), x)
 
 
+@_replaces(aten.repeat_interleave.Tensor)
+def _repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """Not imported. Output ``i`` is the number of rows that end at or before it."""
+    ends = torch.cumsum(repeats, 0)
+    total = repeats.sum().item() if output_size is None else output_size
+    places = torch.arange(total, dtype=repeats.dtype)
+    return (ends.unsqueeze(0) <= places.unsqueeze(1)).to(torch.int64).sum(1).to(repeats.dtype)
+
+
 @_replaces(aten.rsub.Scalar)
 def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Any:
     """torch-mlir has no difference of a number that is a parameter and a tensor."""

@@ -19,13 +19,14 @@ from typing import Literal
 
 from toolchain.diagnostics import LoweringError, UsageError
 from toolchain.ir import ScalarType, Subgraph, TensorType, Type
+from toolchain.lowering.barriers import unfused
 from toolchain.lowering.cache import Cache, CacheEntry, CacheKey
 from toolchain.lowering.canonical import canonical_text
 from toolchain.lowering.iree import ENTRY, Compiler, MlirModule, compile_flags, compile_module, find_compiler
 from toolchain.lowering.targets import Target
 
 # The sources of this package that decide what a module contains: their hash is part of every key.
-_DECISIVE = ("export.py", "decompositions.py", "torch_mlir.py", "iree.py")
+_DECISIVE = ("export.py", "decompositions.py", "torch_mlir.py", "barriers.py", "iree.py")
 
 Convention = Literal["tensor", "i64", "f64"]
 Progress = Callable[[int, int, str], None]
@@ -56,11 +57,15 @@ class CompiledModule:
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """modules: by (subgraph name, target name). hits, misses: distinct modules found in the cache, and compiled."""
+    """modules: by (subgraph name, target name). hits, misses: distinct modules found in the cache, and compiled.
+
+    unfused: labels of the modules compiled just now that the compiler refused until nothing in them was fused.
+    """
 
     modules: Mapping[tuple[str, str], CompiledModule]
     hits: int
     misses: int
+    unfused: tuple[str, ...] = ()
 
 
 class CompilationError(LoweringError):
@@ -115,22 +120,25 @@ def compile_subgraphs(
     missing = [job for key, job in distinct.items() if key not in entries]
     entries |= _compile_all(missing, cache, tool, jobs or len(os.sched_getaffinity(0)), report)
     modules = {(job.subgraph.name, job.target.name): _describe(job, entries[job.key]) for job in wanted}
-    return Compilation(MappingProxyType(modules), hits, len(missing))
+    return Compilation(MappingProxyType(modules), hits, len(missing), tuple(report.unfused))
 
 
 class _Reporter:
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress, self._done, self._total = progress, 0, total
+        self.unfused: list[str] = []
 
     def found(self, job: _Job, entry: CacheEntry | None) -> CacheEntry | None:
         if entry is not None:
             self.step(job)
         return entry
 
-    def step(self, job: _Job) -> None:
+    def step(self, job: _Job, *, fused: bool = True) -> None:
         self._done += 1
+        if not fused:
+            self.unfused.append(job.label)
         if self._progress is not None:
-            self._progress(self._done, self._total, job.label)
+            self._progress(self._done, self._total, job.label if fused else f"{job.label}, unfused")
 
 
 def _compile_all(
@@ -139,7 +147,7 @@ def _compile_all(
     entries: dict[CacheKey, CacheEntry] = {}
     failures: list[LoweringError] = []
     with cache.scratch() as scratch, ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[None], tuple[_Job, Path]] = {}
+        running: dict[Future[bool], tuple[_Job, Path]] = {}
         for number, job in enumerate(missing):
             output = Path(scratch) / f"{number}.vmfb"
             try:
@@ -149,20 +157,36 @@ def _compile_all(
                 failures.append(LoweringError(error.code, error.message, error.hint, at.file, at.line))
                 report.step(job)
             else:
-                running[pool.submit(compile_module, module, job.key.flags, output, tool)] = (job, output)
+                running[pool.submit(_compile, module, job.key.flags, output, tool)] = (job, output)
         for future in as_completed(running):
             job, output = running[future]
+            fused = True
             try:
-                future.result()
+                fused = future.result()
                 entries[job.key] = cache.put(job.key, output)
             except LoweringError as error:
                 where = f"subgraph {job.subgraph.name}, {job.subgraph.location}, for {job.target.name}"
                 at = job.subgraph.location
                 failures.append(LoweringError(error.code, f"{where}: {error.message}", error.hint, at.file, at.line))
-            report.step(job)
+            report.step(job, fused=fused)
     if failures:
         raise CompilationError(failures)
     return entries
+
+
+def _compile(module: MlirModule, flags: Sequence[str], output: Path, tool: Compiler) -> bool:
+    """Whether the module compiled as it is; if refused, it is tried without fusion, and the first refusal is raised."""
+    try:
+        compile_module(module, flags, output, tool)
+    except LoweringError as refusal:
+        if refusal.code == "TC304":
+            raise
+        try:
+            compile_module(unfused(module), flags, output, tool)
+        except LoweringError:
+            raise refusal from None
+        return False
+    return True
 
 
 def _import(job: _Job) -> MlirModule:
