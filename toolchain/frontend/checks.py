@@ -52,7 +52,13 @@ def before(recorder: Recorder, name: str, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _check_index(
-    recorder: Recorder, source: torch.Tensor, index: torch.Tensor, dim: int, wraps: bool, error: type[Exception], text: str
+    recorder: Recorder,
+    source: torch.Tensor,
+    index: torch.Tensor,
+    dim: int,
+    wraps: bool,
+    error: type[Exception],
+    text: str,
 ) -> None:
     extent = source.shape[dim] if source.dim() else 1
     if recorder.ranges.is_position(recorder.value_of(index), torch_adapter.expression(extent)):
@@ -60,7 +66,12 @@ def _check_index(
     known = recorder.ranges.of(recorder.value_of(index))
     if isinstance(index.numel(), int) and index.numel() == 0:
         return
-    if known is not None and not isinstance(extent, torch.SymInt) and (-extent if wraps else 0) <= known[0] and known[1] < extent:
+    if (
+        known is not None
+        and not isinstance(extent, torch.SymInt)
+        and (-extent if wraps else 0) <= known[0]
+        and known[1] < extent
+    ):
         return
     folded = recorder.fold(recorder.value_of(index), index)
     if folded is not None and not isinstance(extent, torch.SymInt):
@@ -91,7 +102,9 @@ def _check_not_empty(recorder: Recorder, name: str, args: tuple[Any, ...]) -> No
 
 
 def _check_divisor(recorder: Recorder, dividend: Any, divisor: torch.Tensor, kwargs: dict[str, Any]) -> None:
-    integral = not divisor.is_floating_point() and not (isinstance(dividend, torch.Tensor) and dividend.is_floating_point())
+    integral = not divisor.is_floating_point() and not (
+        isinstance(dividend, torch.Tensor) and dividend.is_floating_point()
+    )
     if not integral or (kwargs.get("rounding_mode", "floor") is None):
         return
     known = recorder.ranges.of(recorder.value_of(divisor))
@@ -101,7 +114,9 @@ def _check_divisor(recorder: Recorder, dividend: Any, divisor: torch.Tensor, kwa
     _require(recorder, nonzero, RuntimeError, "ZeroDivisionError")
 
 
-_NOT_FOLDED = frozenset(("rand", "randn", "randint", "bernoulli", "multinomial", "normal", "uniform", "randperm", "dropout"))
+_NOT_FOLDED = frozenset(
+    ("rand", "randn", "randint", "bernoulli", "multinomial", "normal", "uniform", "randperm", "dropout")
+)
 
 
 def fold(
@@ -132,4 +147,5 @@ def fold(
     namespace, name, overload = operation.target.split(".")
     with torch_adapter.real_mode():
         result = getattr(getattr(getattr(torch.ops, namespace), name), overload)(*args, **kwargs)
-    return result[index] if isinstance(result, (tuple, list)) else result
+    found = result[index] if isinstance(result, (tuple, list)) else result
+    return found if isinstance(found, torch.Tensor) else None

@@ -87,4 +87,8 @@ class ConstantPool:
 def _identical(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape or a.numel() > 4096:
         return False
-    return a.contiguous().flatten().view(torch.uint8).equal(b.contiguous().flatten().view(torch.uint8)) if a.numel() else True
+    return (
+        a.contiguous().flatten().view(torch.uint8).equal(b.contiguous().flatten().view(torch.uint8))
+        if a.numel()
+        else True
+    )

@@ -13,6 +13,8 @@ import torch
 
 from toolchain.diagnostics import UsageError
 from toolchain.frontend.constants import dtype_name
+from toolchain.frontend.machine.operations import StagedSize
+from toolchain.frontend.staged import HostList, Staged, operand_of, scalar_type
 from toolchain.ir import (
     EntryPoint,
     InputDim,
@@ -26,8 +28,6 @@ from toolchain.ir import (
     structure_leaves,
 )
 from toolchain.ir import Sequence as SequenceStructure
-from toolchain.frontend.machine.operations import StagedSize
-from toolchain.frontend.staged import HostList, Staged, operand_of, scalar_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,11 @@ LeafMaker = Callable[[Any, str], Any]
 
 def structure_of(value: Any, leaf: LeafMaker, name: str = "") -> Structure:
     """The pytree of ``value``; ``leaf`` maps a tensor, scalar or host list to its operand."""
-    if isinstance(value, (torch.Tensor, Staged, HostList, Dynamic)) or value is None or isinstance(value, (bool, int, float, str)):
+    if (
+        isinstance(value, (torch.Tensor, Staged, HostList, Dynamic))
+        or value is None
+        or isinstance(value, (bool, int, float, str))
+    ):
         return Leaf(leaf(value, name))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         items = tuple(structure_of(v, leaf, f"{name}.{f}") for f, v in zip(value._fields, value, strict=True))
@@ -129,7 +133,9 @@ class Entry:
     example: Call
 
 
-def make_entries(function: Callable[..., Any], calls: Sequence[Call], new_value: Callable[[Any, str], Value]) -> list[Entry]:
+def make_entries(
+    function: Callable[..., Any], calls: Sequence[Call], new_value: Callable[[Any, str], Value]
+) -> list[Entry]:
     """One entry per distinct structure of the examples. Raises UsageError for arguments that cannot be passed."""
     groups: dict[Any, list[Call]] = {}
     for call in calls:
@@ -148,7 +154,9 @@ def _group_key(function: Callable[..., Any], call: Call) -> Any:
     try:
         return walk(call, argument_names(function, call), leaf)
     except TypeError as error:
-        raise UsageError("TC210", f"an example has an argument that cannot be passed: {error}", "pass tensors and Python values") from error
+        raise UsageError(
+            "TC210", f"an example has an argument that cannot be passed: {error}", "pass tensors and Python values"
+        ) from error
 
 
 def _entry(name: str, function: Callable[..., Any], calls: list[Call], new_value: Callable[[Any, str], Value]) -> Entry:
@@ -174,7 +182,10 @@ def _input(name: str, column: tuple[Any, ...]) -> InputLeaf:
     first = column[0]
     if isinstance(first, Dynamic):
         return InputLeaf(name, scalar_type(first.value), None)
-    dims = tuple(InputDim(sizes[0] if len(set(sizes)) == 1 else None) for sizes in zip(*(tuple(t.shape) for t in column), strict=True))
+    dims = tuple(
+        InputDim(sizes[0] if len(set(sizes)) == 1 else None)
+        for sizes in zip(*(tuple(t.shape) for t in column), strict=True)
+    )
     return InputLeaf(name, TensorType(dtype_name(first.dtype), tuple(d.size for d in dims)), dims)
 
 

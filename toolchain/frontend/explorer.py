@@ -111,7 +111,9 @@ class Node:
 class Explorer:
     """Drives a machine over all paths; ``joins`` counts how often each was merged anew (for diagnostics)."""
 
-    def __init__(self, world: World, constants: ConstantPool, budget: int, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, world: World, constants: ConstantPool, budget: int, progress: Callable[[int], None] | None = None
+    ) -> None:
         self.world = world
         self.machine = Machine(self)
         self.recorder = Recorder(constants, self.machine.location, self.machine.in_try)
@@ -181,14 +183,38 @@ class Explorer:
         """A single arrival that does not fit its own join: what must be a constant there is not one."""
         at = self._place(node.location)
         text = f"{describe(mismatch.path)} is only known at run time, and is needed as a constant ({mismatch.reason})"
-        self.problems.append(Problem("TC121", at.file, at.line, text, "keep it in a tensor, or compute it from constants", at.column, at.column))
+        self.problems.append(
+            Problem(
+                "TC121",
+                at.file,
+                at.line,
+                text,
+                "keep it in a tensor, or compute it from constants",
+                at.column,
+                at.column,
+            )
+        )
         node.exit = Exit("problem", location=at)
 
     def _too_many_variants(self, key: Any, location: Location) -> None:
         mismatch, at = self.mismatches[key], self._place(location)
-        what = "every call leaves another state behind" if key == STATE else f"{_MOST_VARIANTS} paths come here in different states"
+        what = (
+            "every call leaves another state behind"
+            if key == STATE
+            else f"{_MOST_VARIANTS} paths come here in different states"
+        )
         text = f"{what}: {mismatch.reason} in {describe(mismatch.path)}"
-        raise _Stop(Problem("TC101", at.file, at.line, text, "keep what differs in a tensor, or make it the same", at.column, at.column))
+        raise _Stop(
+            Problem(
+                "TC101",
+                at.file,
+                at.line,
+                text,
+                "keep what differs in a tensor, or make it the same",
+                at.column,
+                at.column,
+            )
+        )
 
     def _place(self, location: Location) -> Location:
         """``location``, or the user's last line that was explored where there is none."""
@@ -196,8 +222,14 @@ class Explorer:
         return location if location != NOWHERE else next(known, NOWHERE)
 
     def _over_budget(self) -> None:
-        where, mismatch = next(iter(sorted(self.mismatches.items(), key=lambda i: -self._splits.get(i[0], 0))), (None, None))
-        reason = f"; paths stay apart because of {mismatch.reason} in {describe(mismatch.path)}" if mismatch is not None else ""
+        where, mismatch = next(
+            iter(sorted(self.mismatches.items(), key=lambda i: -self._splits.get(i[0], 0))), (None, None)
+        )
+        reason = (
+            f"; paths stay apart because of {mismatch.reason} in {describe(mismatch.path)}"
+            if mismatch is not None
+            else ""
+        )
         location = self._place(self._locations.get(where, self.machine.location()))
         text = f"more than {self._budget} blocks were explored without an end{reason}"
         hint = "make the value the same on all paths, or give BuildOptions(budget=...) a larger number"
@@ -263,7 +295,9 @@ class Explorer:
         except Unsupported as signal:
             self._problem(node, signal)
         except NotDeterministic as signal:
-            self._problem(node, Unsupported("TC110", f"running the same code twice gave different operations ({signal})"))
+            self._problem(
+                node, Unsupported("TC110", f"running the same code twice gave different operations ({signal})")
+            )
 
     def _run_block(self, node: Node) -> None:
         start = self._first_of(node).setup
@@ -296,7 +330,9 @@ class Explorer:
             with self.recorder.fake_mode, self.recorder:
                 self.on_return(node, node.exit)
         except Unsupported as signal:
-            problem = Problem(signal.code, location.file, location.line, signal.message, signal.hint, location.column, location.column)
+            problem = Problem(
+                signal.code, location.file, location.line, signal.message, signal.hint, location.column, location.column
+            )
             self.problems.append(problem)
             node.exit = Exit("problem", location=location)
         except NeedsConstant as signal:
@@ -337,7 +373,14 @@ class Explorer:
         operations = list(self.recorder.operations)
         for slot, answer in enumerate((True, False)):
             ghosts = (*node.ghosts, Ghost(operations, condition.operand.id, answer))
-            successor = Node(None, self._priority(answer), node.function, ghosts=ghosts, base=node.entry, location=self.machine.location())
+            successor = Node(
+                None,
+                self._priority(answer),
+                node.function,
+                ghosts=ghosts,
+                base=node.entry,
+                location=self.machine.location(),
+            )
             successor.arrivals.append(Arrival(node, slot, node.entry))
             node.exit.targets.append(self.add_node(successor))
 
@@ -394,7 +437,15 @@ class Explorer:
                     self.recorder.value_of_view(view.root())
                     self.recorder.value_of_view(view)
 
-    def arrive(self, key: Any, arrival: Arrival, priority: Any, is_head: bool = False, pc: int = -1, location: Location = NOWHERE) -> None:
+    def arrive(
+        self,
+        key: Any,
+        arrival: Arrival,
+        priority: Any,
+        is_head: bool = False,
+        pc: int = -1,
+        location: Location = NOWHERE,
+    ) -> None:
         source = arrival.source
         for node in list(self._by_key.get(key, ())):
             if self._try_arrive(node, arrival):
@@ -450,7 +501,9 @@ class Explorer:
         self.recorder.state = saved
         result = self.recorder.new_value(type_)
         arity = template.arity if template is not None else 0
-        operation = HostOp("list", operands, (result,), (arity,), arrival.source.location if arrival.source else NOWHERE)
+        operation = HostOp(
+            "list", operands, (result,), (arity,), arrival.source.location if arrival.source else NOWHERE
+        )
         if arrival.source is not None:
             target = self.recorder.operations if arrival.source is self._current else arrival.source.operations
             target.append(operation)
@@ -481,7 +534,7 @@ class Explorer:
     def _hint(self, origins: frozenset[Origin], hint: Any, what: str) -> None:
         """Explores the joins that ``origins`` name again, with these leaves kept apart."""
         for key, path in origins:
-            leaves = self._hints.setdefault(key, Hints()).leaves  # type: ignore[arg-type]
+            leaves = self._hints.setdefault(key, Hints()).leaves
             leaves[path] = hint  # type: ignore[index]
             # A loop in which something must be constant is unrolled: the positions of its iterators are constants too.
             leaves.update((p, hint) for p in list(leaves) if p[-1] == "index" and hint == "const")
@@ -523,7 +576,13 @@ class Explorer:
         node = self._current
         assert node is not None
         frames = tuple(
-            (id(f.info), f.pc, tuple((h, id(n) if n is not None else v) for h, (n, _, v) in sorted(f.heads.items(), key=lambda i: i[0])))
+            (
+                id(f.info),
+                f.pc,
+                tuple(
+                    (h, id(n) if n is not None else v) for h, (n, _, v) in sorted(f.heads.items(), key=lambda i: i[0])
+                ),
+            )
             for f in machine.frames
         )
         return (id(node.function), is_head, frames)
@@ -564,7 +623,9 @@ def _is_rollable(frame: Frame) -> bool:
         return True
     iterator = frame.stack[-1]
     if isinstance(iterator, IndexIter):
-        return not iterator.is_concrete and not (isinstance(iterator.source, range) and len(iterator.source) <= ROLL_ABOVE)
+        return not iterator.is_concrete and not (
+            isinstance(iterator.source, range) and len(iterator.source) <= ROLL_ABOVE
+        )
     return isinstance(iterator, VMGenerator)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 from torch.utils._sympy.numbers import int_oo
 from torch.utils._sympy.solve import try_solve
@@ -13,7 +15,7 @@ class Facts:
 
     __slots__ = ("known", "ranges")
 
-    def __init__(self, known: dict[sympy.Basic, bool] | None = None, ranges: dict[sympy.Symbol, ValueRanges] | None = None):
+    def __init__(self, known: dict[sympy.Basic, bool] | None = None, ranges: dict[sympy.Symbol, Any] | None = None):
         self.known = known or {}
         self.ranges = ranges or {}
 

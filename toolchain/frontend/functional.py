@@ -18,15 +18,14 @@ if TYPE_CHECKING:
 aten = torch.ops.aten
 
 _RANDOM = frozenset(
-    (
-        "rand rand_like randn randn_like randint randint_like randperm bernoulli bernoulli_ multinomial normal normal_ uniform_ "
-        "random_ exponential_ geometric_ cauchy_ log_normal_ native_dropout rrelu_with_noise poisson"
-    ).split()
+    ["rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "uniform_", "random_", "exponential_", "geometric_", "cauchy_", "log_normal_", "native_dropout", "rrelu_with_noise", "poisson"]
 )
 METADATA_OPERATIONS = frozenset(
-    "set_ resize_ resize_as_ as_strided_ transpose_ t_ squeeze_ unsqueeze_ swapaxes_ swapdims_ detach_".split()
+    ["set_", "resize_", "resize_as_", "as_strided_", "transpose_", "t_", "squeeze_", "unsqueeze_", "swapaxes_", "swapdims_", "detach_"]
 )
-_STRUCTURAL_CHECKS = frozenset(("_assert_async", "_assert_scalar", "_functional_assert_async", "sym_constrain_range_for_size"))
+_STRUCTURAL_CHECKS = frozenset(
+    ("_assert_async", "_assert_scalar", "_functional_assert_async", "sym_constrain_range_for_size")
+)
 
 
 def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -37,7 +36,9 @@ def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[
         return _literal(recorder, func, args)
     if name in _RANDOM:
         raise Unsupported(
-            "TC140", f"torch.{name.rstrip('_')} draws random numbers", "draw outside of the model and pass the numbers in"
+            "TC140",
+            f"torch.{name.rstrip('_')} draws random numbers",
+            "draw outside of the model and pass the numbers in",
         )
     if name in METADATA_OPERATIONS:
         return _change_metadata(recorder, func, name, args)
@@ -174,7 +175,7 @@ def derive(recorder: Recorder, view: View) -> Operand:
     """The value of a view of a storage that changed since: the view operation again, on the new contents."""
     assert view.base is not None
     base = recorder.value_of_view(view.base)
-    like = [_like(recorder, view) if i == view.index else _scalar_like(recorder, view) for i in range(view.count)]
+    like: list[torch.Tensor | None] = [_like(recorder, view) for _ in range(view.count)]
     results = recorder.emit(operator(view.target), (base, *view.args), dict(view.kwargs), (like[0],), like)
     return results[view.index]
 
@@ -183,10 +184,6 @@ def _like(recorder: Recorder, view: View) -> torch.Tensor:
     dtype = _storage_dtype(recorder, view)
     with recorder.paused(), recorder.fake_mode:
         return torch.empty(view.shape, dtype=dtype)
-
-
-def _scalar_like(recorder: Recorder, view: View) -> torch.Tensor:
-    return _like(recorder, view)
 
 
 def _storage_dtype(recorder: Recorder, view: View) -> torch.dtype:
@@ -245,7 +242,9 @@ def _takes_the_same(packet: Any, overload: str, func: Any) -> bool:
     """Whether a functional overload has the arguments of ``func``: ``pow_.Scalar`` goes with ``pow.Tensor_Scalar``."""
     if overload not in packet.overloads() or getattr(packet, overload)._schema.is_mutable:
         return False
-    mine, other = ([str(a.type) for a in f._schema.arguments if not a.is_out] for f in (func, getattr(packet, overload)))
+    mine, other = (
+        [str(a.type) for a in f._schema.arguments if not a.is_out] for f in (func, getattr(packet, overload))
+    )
     return mine == other
 
 
@@ -253,13 +252,16 @@ def guard_write(recorder: Recorder, tensor: torch.Tensor) -> None:
     storage = recorder.view_of(tensor).storage
     conflict = recorder.state.conflicts.get(storage)
     if conflict is not None and not conflict:
-        raise Unsupported("TC146", "an in-place change of a tensor that is also in a list of unknown length", "append a clone")
+        raise Unsupported(
+            "TC146", "an in-place change of a tensor that is also in a list of unknown length", "append a clone"
+        )
     if conflict is not None:
         recorder.stop(KeepIdentity(conflict))
     if storage.real is not None:
         if recorder.constants.aliases(storage):
             raise Unsupported(
-                "TC143", "an in-place change of a tensor that shares memory with another one that existed before the call"
+                "TC143",
+                "an in-place change of a tensor that shares memory with another one that existed before the call",
             )
         recorder.written_externals.add(storage)
 
@@ -301,10 +303,14 @@ def _into_base(recorder: Recorder, step: View, base: Operand, part: Operand) -> 
         rank = len(args[0])
         order = sorted(range(rank), key=lambda i: args[0][i] % rank)
         return _emit(recorder, step, aten.permute.default, part, tuple(order))
-    if name in ("view", "unsqueeze", "squeeze", "_unsafe_view", "_reshape_alias") and not step.target.endswith(".dtype"):
+    if name in ("view", "unsqueeze", "squeeze", "_unsafe_view", "_reshape_alias") and not step.target.endswith(
+        ".dtype"
+    ):
         assert step.base is not None
         return _emit(recorder, step, aten.reshape.default, part, recorder.encode(step.base.shape))
-    raise Unsupported("TC144", f"an in-place change through a view made by {name}()", "write to the base tensor, or clone first")
+    raise Unsupported(
+        "TC144", f"an in-place change through a view made by {name}()", "write to the base tensor, or clone first"
+    )
 
 
 def _into_split(recorder: Recorder, step: View, base: Operand, part: Operand) -> Operand:
@@ -337,9 +343,13 @@ def _batch_norm(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: di
     return tuple(out[:3])
 
 
-def fresh_root(recorder: Recorder, shape: tuple[Any, ...], dtype: torch.dtype, operand: Operand, strides: Any = None) -> torch.Tensor:
+def fresh_root(
+    recorder: Recorder, shape: tuple[Any, ...], dtype: torch.dtype, operand: Operand, strides: Any = None
+) -> torch.Tensor:
     """A new tensor with contents ``operand``."""
     with recorder.paused(), recorder.fake_mode:
-        tensor = torch.empty(shape, dtype=dtype) if strides is None else torch.empty_strided(shape, strides, dtype=dtype)
+        tensor = (
+            torch.empty(shape, dtype=dtype) if strides is None else torch.empty_strided(shape, strides, dtype=dtype)
+        )
     recorder.adopt(tensor, View(Storage(), tuple(tensor.shape)), operand)
     return tensor

@@ -85,7 +85,9 @@ class _FunctionBuilder:
         if end.kind == "branch":
             assert end.condition is not None
             then, orelse = (self._edge(node, slot, target) for slot, target in enumerate(end.targets))
-            return Branch(end.condition.operand, then, orelse, "data" if end.condition.is_data else "size", end.location)
+            return Branch(
+                end.condition.operand, then, orelse, "data" if end.condition.is_data else "size", end.location
+            )
         assert end.outcome is not None
         target = end.targets[0]
         after: Any = (self._states.index(target), _arguments(node, 0, target), end.outcome.mutated, end.location)
@@ -97,7 +99,7 @@ class _FunctionBuilder:
 
 def _builtin_name(exception: BaseException) -> str:
     """The nearest built-in base of an exception's type."""
-    return next(k.__name__ for k in type(exception).__mro__ if getattr(builtins, k.__name__, None) is k)
+    return next(str(k.__name__) for k in type(exception).__mro__ if getattr(builtins, k.__name__, None) is k)
 
 
 def _arguments(source: Node, slot: int, target: Node) -> tuple[Operand, ...]:

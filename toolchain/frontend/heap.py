@@ -50,9 +50,13 @@ def is_atomic(value: Any) -> bool:
 
 def is_tracked(value: Any) -> bool:
     """Whether the contents of ``value`` can change and are captured."""
-    if isinstance(value, (list, dict, set, deque, Globals, types.CellType, Frame, IndexIter, VMGenerator, HostList, BaseException)):
+    if isinstance(
+        value, (list, dict, set, deque, Globals, types.CellType, Frame, IndexIter, VMGenerator, HostList, BaseException)
+    ):
         return True
-    if isinstance(value, (*_ATOMIC, torch.Tensor, tuple, slice, types.FunctionType, types.MethodType, functools.partial)):
+    if isinstance(
+        value, (*_ATOMIC, torch.Tensor, tuple, slice, types.FunctionType, types.MethodType, functools.partial)
+    ):
         return False
     if isinstance(value, type):
         return _is_user_type(value)
@@ -116,7 +120,14 @@ def _attributes(value: Any) -> dict[str, Any]:
     if type(value) in (list, dict, deque, OrderedDict):
         return {}
     if isinstance(value, type):
-        plain = (types.FunctionType, property, staticmethod, classmethod, types.GetSetDescriptorType, types.MemberDescriptorType)
+        plain = (
+            types.FunctionType,
+            property,
+            staticmethod,
+            classmethod,
+            types.GetSetDescriptorType,
+            types.MemberDescriptorType,
+        )
         return {k: v for k, v in vars(value).items() if not k.startswith("__") and not isinstance(v, plain)}
     attributes = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
@@ -163,8 +174,16 @@ def put_back(value: Any, image: Image) -> None:
 
 
 def _put_back_items(value: Any, labels: tuple[Any, ...], refs: tuple[Any, ...]) -> None:
-    attributes = {label[1]: ref for label, ref in zip(labels, refs, strict=True) if isinstance(label, tuple) and label[0] == "attr"}
-    rest = [(label, ref) for label, ref in zip(labels, refs, strict=True) if not (isinstance(label, tuple) and label[0] == "attr")]
+    attributes = {
+        label[1]: ref
+        for label, ref in zip(labels, refs, strict=True)
+        if isinstance(label, tuple) and label[0] == "attr"
+    }
+    rest = [
+        (label, ref)
+        for label, ref in zip(labels, refs, strict=True)
+        if not (isinstance(label, tuple) and label[0] == "attr")
+    ]
     if isinstance(value, list):
         list.__setitem__(value, slice(None), [ref for _, ref in rest])
     elif isinstance(value, deque):
@@ -225,7 +244,11 @@ def children(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, functools.partial):
         yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
     elif isinstance(value, types.FunctionType):
-        yield from (("closure", value.__closure__ or ()), ("defaults", value.__defaults__), ("kwdefaults", value.__kwdefaults__))
+        yield from (
+            ("closure", value.__closure__ or ()),
+            ("defaults", value.__defaults__),
+            ("kwdefaults", value.__kwdefaults__),
+        )
     elif isinstance(value, StagedRange):
         yield from (("start", value.start), ("length", value.length), ("step", value.step))
     elif isinstance(value, GeneratorMethod):
@@ -233,7 +256,7 @@ def children(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, ListMethod):
         yield ("items", value.items)
     elif isinstance(value, super):
-        yield ("self", value.__self__)
+        yield ("self", value.__self__)  # type: ignore[attr-defined]
     elif isinstance(value, property):
         yield ("get", value.fget)
 
@@ -286,7 +309,9 @@ class World:
                 image = image_of(value)
                 self._baseline[id(value)] = (value, image, tuple(map(id, image[1])))
                 self.names[id(value)] = path
-                work.extend((ref, join_name(path, label, value)) for label, ref in reversed(list(zip(*image, strict=True))))
+                work.extend(
+                    (ref, join_name(path, label, value)) for label, ref in reversed(list(zip(*image, strict=True)))
+                )
                 if not isinstance(value, type) and type(value).__module__ != "builtins":
                     work.append((type(value), type(value).__qualname__))
             else:
@@ -308,7 +333,11 @@ class World:
             here = [(space[n], n) for n in code.co_names if n in space]
             for value, name in here:  # grows: a package leads to its modules
                 if isinstance(value, types.ModuleType) and _is_user_module(value):
-                    here.extend((vars(value)[n], f"{name}.{n}") for n in code.co_names if n in vars(value) and vars(value)[n] is not value)
+                    here.extend(
+                        (vars(value)[n], f"{name}.{n}")
+                        for n in code.co_names
+                        if n in vars(value) and vars(value)[n] is not value
+                    )
             found.extend(here)
             stored = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
             if stored:
@@ -320,9 +349,7 @@ class World:
         out = []
         for value, image, ids in self._baseline.values():
             labels, refs = image_of(value)
-            if tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1]):
-                out.append(value)
-            elif labels != image[0]:
+            if (tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1])) or labels != image[0]:
                 out.append(value)
         return out
 

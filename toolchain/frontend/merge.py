@@ -28,7 +28,16 @@ from toolchain.frontend.machine.lists import ListMethod, list_type_of
 from toolchain.frontend.machine.operations import StagedSize
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Origin
-from toolchain.frontend.staged import HostList, Staged, StagedNumber, StagedStr, expression, operand_of, scalar_type, wrap
+from toolchain.frontend.staged import (
+    HostList,
+    Staged,
+    StagedNumber,
+    StagedStr,
+    expression,
+    operand_of,
+    scalar_type,
+    wrap,
+)
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource
 from toolchain.frontend.templates import Template, template_of
@@ -177,10 +186,16 @@ class Merger:
         if all(isinstance(r, (str, StagedStr)) for r in refs):
             return self._string(path, refs)
         if any(type(r) is not type(first) for r in refs):
-            raise Mismatch(path, f"{_kind(first)} on one path, {_kind(next(r for r in refs if type(r) is not type(first)))} on another")
+            raise Mismatch(
+                path,
+                f"{_kind(first)} on one path, {_kind(next(r for r in refs if type(r) is not type(first)))} on another",
+            )
         if is_atomic(first):
             if any(r is not first and not _equal(r, first) for r in refs):
-                raise Mismatch(path, f"{_show(first)} on one path, {_show(next(r for r in refs if not _equal(r, first)))} on another")
+                raise Mismatch(
+                    path,
+                    f"{_show(first)} on one path, {_show(next(r for r in refs if not _equal(r, first)))} on another",
+                )
             return first
         if is_tracked(first):
             return self._object(path, refs, key)
@@ -196,7 +211,11 @@ class Merger:
         images = [self._image(n, r) for n, r in enumerate(refs)]
         if isinstance(first, IndexIter) and _is_concrete(images[0]) and len({i[1][1] for i in images}) > 1:
             raise Mismatch(path, "different iterations of an unrolled loop")
-        if type(first) is list and first not in self._world and (self._hints.leaves.get(path) == "vary" or len({len(i[0]) for i in images}) > 1):
+        if (
+            type(first) is list
+            and first not in self._world
+            and (self._hints.leaves.get(path) == "vary" or len({len(i[0]) for i in images}) > 1)
+        ):
             return self._host_list(path, refs, key)
         self._own(path, refs, key)
         self._memo[key] = first
@@ -280,7 +299,9 @@ class Merger:
             if same and not self._isolated:
                 return first
         if hint == "const":
-            raise Mismatch(path, f"{_show(first)} on one path, {_show(refs[-1])} on another, and it is needed as a constant")
+            raise Mismatch(
+                path, f"{_show(first)} on one path, {_show(refs[-1])} on another, and it is needed as a constant"
+            )
         return self._scalar_parameter(path, refs, next(iter(kinds)))
 
     def _scalar_parameter(self, path: Path, refs: tuple[Any, ...], kind: ScalarType) -> Any:
@@ -357,7 +378,9 @@ class Merger:
 
     def _host_list(self, path: Path, refs: tuple[Any, ...], key: tuple[int, ...]) -> Any:
         if not all(isinstance(r, HostList) or type(r) is list for r in refs):
-            raise Mismatch(path, f"a list on one path, {_kind(next(r for r in refs if type(r) is not list))} on another")
+            raise Mismatch(
+                path, f"a list on one path, {_kind(next(r for r in refs if type(r) is not list))} on another"
+            )
         contents = [self._image(n, r) for n, r in enumerate(refs)]
         same = all(isinstance(r, HostList) for r in refs) and all(c[1][0] == contents[0][1][0] for c in contents)
         same = same and not self._isolated
@@ -391,12 +414,13 @@ class Merger:
     def _list_template(self, path: Path, refs: tuple[Any, ...], contents: list[Image]) -> Template | None:
         template = self._hints.templates.get(path)
         for ref, image in zip(refs, contents, strict=True):
-            found = [image[1][1]] if isinstance(ref, HostList) else [template_of(v, strict=False) or False for v in image[1]]
+            if isinstance(ref, HostList):
+                found: list[Template | None] = [image[1][1]] if image[1][1] is not None else []
+            else:
+                found = [template_of(v, strict=False) for v in image[1]]
             for other in found:
-                if other is None:
-                    continue
-                joined = other if template is None or other is False else template.join(other)  # type: ignore[arg-type]
-                if not joined:
+                joined = other if template is None or other is None else template.join(other)
+                if joined is None:
                     raise Mismatch(path, "lists of different length with elements of different kinds")
                 template = joined
         return template
@@ -470,7 +494,9 @@ class Merger:
         group = None if self._hints.leaves.get(path) == "keep" else self._hints.groups.get(path)
         return (group, *(id(v.storage) for v in row))
 
-    def _alias_conflicts(self, views: dict[tuple[int, ...], tuple[View, ...]]) -> dict[tuple[int, ...], frozenset[Origin]]:
+    def _alias_conflicts(
+        self, views: dict[tuple[int, ...], tuple[View, ...]]
+    ) -> dict[tuple[int, ...], frozenset[Origin]]:
         """Positions whose aliasing differs between arrivals, with the origins to blame."""
         conflicted: dict[tuple[int, ...], set[Origin]] = {}
         for n in range(len(self._arrivals)):
@@ -484,11 +510,12 @@ class Merger:
                     origins = {(self._join, self._positions[k][0]) for k in varying or keys}
                     for k in keys:
                         conflicted.setdefault(k, set()).update(origins)
-        for key, origins in conflicted.items():
+        for key in conflicted:
             path = self._positions[key][0]
             if self._hints.leaves.get(path) == "keep" and self._varies(key, views[key]):
-                raise Mismatch(path, "a tensor that is shared on one path and not on another, and is changed in place later")
-            del origins
+                raise Mismatch(
+                    path, "a tensor that is shared on one path and not on another, and is changed in place later"
+                )
         return {k: frozenset(o) for k, o in conflicted.items()}
 
     def _mark_conflicts(self, conflicted: dict[tuple[int, ...], frozenset[Origin]], views: Any) -> None:
@@ -507,7 +534,9 @@ class Merger:
         for root in roots:
             operands = tuple(self._current(a.path, root) for a in self._arrivals)
             path: Path = ("storage", storage.label if storage.label is not None else id(storage))
-            forced = self._hints.leaves.get(path) == "vary" or (self._isolated and any(isinstance(o, Value) for o in operands))
+            forced = self._hints.leaves.get(path) == "vary" or (
+                self._isolated and any(isinstance(o, Value) for o in operands)
+            )
             version = self._state.versions.get(storage, 0)
             if not forced and all(o == operands[0] for o in operands):
                 if operands[0] is not None:
@@ -591,7 +620,9 @@ class Merger:
             raise Mismatch(path, "views of tensors of different rank")
         return self._parameter_tensor(path, dtype, [r.shape for r in roots], operands, None)
 
-    def _parameter_tensor(self, path: Path, dtype: torch.dtype, shapes: list[tuple[Any, ...]], operands: Any, refs: Any) -> torch.Tensor:
+    def _parameter_tensor(
+        self, path: Path, dtype: torch.dtype, shapes: list[tuple[Any, ...]], operands: Any, refs: Any
+    ) -> torch.Tensor:
         wanted = self._hints.dims.get(path, frozenset())
         shape: list[Any] = []
         dynamic: set[int] = set()
@@ -617,8 +648,14 @@ class Merger:
             self._recorder.state = saved
 
     def _extent(self, path: Path, dim: int, row: tuple[Any, ...], wanted: bool) -> Any:
-        expressions: tuple[Any, ...] = tuple(torch_adapter.expression_of(e) if torch_adapter.is_symbolic(e) else sympy.Integer(e) for e in row)
-        if not wanted and all(e == expressions[0] for e in expressions) and (expressions[0].is_Integer or not self._isolated):
+        expressions: tuple[Any, ...] = tuple(
+            torch_adapter.expression_of(e) if torch_adapter.is_symbolic(e) else sympy.Integer(e) for e in row
+        )
+        if (
+            not wanted
+            and all(e == expressions[0] for e in expressions)
+            and (expressions[0].is_Integer or not self._isolated)
+        ):
             return row[0]
         if (*path, dim) in self._hints.unshared:
             expressions = (*expressions, path)
@@ -644,7 +681,16 @@ class Merger:
                 else:
                     out = operator(step.target)(tensor, *step.args, **dict(step.kwargs))
             tensor = out[step.index] if isinstance(out, (tuple, list)) else out
-            current = View(current.storage, tuple(tensor.shape), current, step.target, step.args, step.kwargs, step.index, step.count)
+            current = View(
+                current.storage,
+                tuple(tensor.shape),
+                current,
+                step.target,
+                step.args,
+                step.kwargs,
+                step.index,
+                step.count,
+            )
             tensor.__dict__["_toolchain_view"] = current
         return tensor
 
@@ -719,7 +765,9 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    return "None" if value is None else "nothing" if value is NULL or value is EMPTY_CELL else f"a {type(value).__name__}"
+    return (
+        "None" if value is None else "nothing" if value is NULL or value is EMPTY_CELL else f"a {type(value).__name__}"
+    )
 
 
 def _show(value: Any) -> str:
@@ -731,7 +779,8 @@ def _labels(labels: tuple[Any, ...]) -> str:
 
 
 def _name(path: Path) -> str:
-    words = [str(p[1] if isinstance(p, tuple) and len(p) > 1 else p) for p in path if p not in ("frame", "world", "stack")]
+    words = [
+        str(p[1] if isinstance(p, tuple) and len(p) > 1 else p) for p in path if p not in ("frame", "world", "stack")
+    ]
     name = "_".join(w for w in words if not w.isdigit())[-24:]
     return "".join(c if c.isalnum() else "_" for c in name).strip("_")
-

@@ -29,7 +29,9 @@ from toolchain.ir import UNKNOWN_LOCATION, Location, Operand, Program, ScalarTyp
 class ProgramExplorer:
     """Explores one callable."""
 
-    def __init__(self, module: Callable[..., Any], calls: Sequence[Call], budget: int, progress: Callable[[int], None] | None) -> None:
+    def __init__(
+        self, module: Callable[..., Any], calls: Sequence[Call], budget: int, progress: Callable[[int], None] | None
+    ) -> None:
         self._module = module
         self._target = module.forward if isinstance(module, torch.nn.Module) else module
         self.world = World({"": module})
@@ -56,14 +58,18 @@ class ProgramExplorer:
         assert node.merged is not None
         node.exit = Exit("calls")
         for number in range(len(self.entries)):
-            start = Node(None, ((number, 0),), (id(node), number), location=self._definition(), setup=self._enter(number))
+            start = Node(
+                None, ((number, 0),), (id(node), number), location=self._definition(), setup=self._enter(number)
+            )
             start.arrivals.append(Arrival(node, number, node.merged.snapshot))
             node.exit.targets.append(self.explorer.add_node(start))
 
     def _definition(self) -> Location:
         """Where the program is written."""
         code = getattr(inspect.unwrap(self._target), "__code__", None)
-        return UNKNOWN_LOCATION if code is None else Location(code.co_filename, code.co_firstlineno, 0, code.co_qualname)
+        return (
+            UNKNOWN_LOCATION if code is None else Location(code.co_filename, code.co_firstlineno, 0, code.co_qualname)
+        )
 
     def _enter(self, number: int) -> Callable[[Node], None]:
         entry = self.entries[number]
@@ -101,7 +107,9 @@ class ProgramExplorer:
             try:
                 result = structure_of(end.result, self._leaf)
             except TypeError as error:
-                raise Unsupported("TC170", f"the result: {error}", "return tensors, Python values and containers of them") from error
+                raise Unsupported(
+                    "TC170", f"the result: {error}", "return tensors, Python values and containers of them"
+                ) from error
             arguments: tuple[Operand, ...] = ()
         else:
             assert end.exception is not None
@@ -135,7 +143,11 @@ class ProgramExplorer:
 
     def _program(self) -> Program:
         states = state_order(self.explorer)
-        name = type(self._module).__name__ if isinstance(self._module, torch.nn.Module) else getattr(self._module, "__name__", "program")
+        name = (
+            type(self._module).__name__
+            if isinstance(self._module, torch.nn.Module)
+            else getattr(self._module, "__name__", "program")
+        )
         functions = build_functions(states, [e.point for e in self.entries])
         descriptions = states_of(states, self.world, self.constants)
         first = states[0].arrivals
@@ -187,4 +199,3 @@ def explore_calls(
         return ProgramExplorer(module, calls, budget, progress).run()
     except BudgetExceeded as stop:
         raise UnsupportedModelError([stop.problem]) from None
-

@@ -13,11 +13,7 @@ Range = tuple[int, int]
 
 # Operations whose result holds elements of their first operand, rearranged or selected.
 _SELECTS = frozenset(
-    (
-        "view _unsafe_view reshape select slice transpose permute unsqueeze squeeze expand t unbind split split_with_sizes chunk "
-        "alias detach clone contiguous gather index index_select _reshape_alias _to_copy diagonal copy repeat flip roll "
-        "lift_fresh_copy unfold as_strided amax amin sort narrow"
-    ).split()
+    ["view", "_unsafe_view", "reshape", "select", "slice", "transpose", "permute", "unsqueeze", "squeeze", "expand", "t", "unbind", "split", "split_with_sizes", "chunk", "alias", "detach", "clone", "contiguous", "gather", "index", "index_select", "_reshape_alias", "_to_copy", "diagonal", "copy", "repeat", "flip", "roll", "lift_fresh_copy", "unfold", "as_strided", "amax", "amin", "sort", "narrow"]
 )
 _INDEX_RESULTS = {"topk": 1, "sort": 1, "max": 1, "min": 1, "median": 1, "kthvalue": 1, "cummax": 1, "mode": 1}
 
@@ -55,7 +51,9 @@ class ElementRanges:
         if known is not None:
             self._ranges[value.id] = known
 
-    def infer(self, target: str, args: tuple[Argument, ...], inputs: tuple[Any, ...], results: tuple[Value, ...]) -> None:
+    def infer(
+        self, target: str, args: tuple[Argument, ...], inputs: tuple[Any, ...], results: tuple[Value, ...]
+    ) -> None:
         """Records what follows for ``results`` of an operation; ``inputs`` are the raw arguments (tensors with shapes)."""
         name = target.split(".")[1]
         if name in ("argmax", "argmin"):
@@ -67,7 +65,9 @@ class ElementRanges:
             if len(extents) == inputs[0].dim():
                 self.give(results[0], (0, max([*extents, 1]) - 1))
         elif name in _INDEX_RESULTS and len(results) == 2:
-            dim = inputs[2] if name in ("topk", "kthvalue") and len(inputs) > 2 else inputs[1] if len(inputs) > 1 else -1
+            dim = (
+                inputs[2] if name in ("topk", "kthvalue") and len(inputs) > 2 else inputs[1] if len(inputs) > 1 else -1
+            )
             self.give(results[1], _extent_range(inputs[0], -1 if name == "topk" and len(inputs) < 3 else dim))
             self.give(results[0], self.of(args[0]))
         elif name in ("cat", "stack", "where", "maximum", "minimum"):

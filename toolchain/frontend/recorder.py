@@ -55,7 +55,7 @@ class NotDeterministic(Signal):
     """Running a block again did not give the same operations."""
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """The tensor side of the exploration of one program.
 
     operations: of the block that is being recorded.
@@ -66,7 +66,7 @@ class Recorder(TorchDispatchMode):
     is_symbolic = True
 
     def __init__(self, constants: ConstantPool, locate: Callable[[], Location], in_try: Callable[[], bool]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.constants = constants
         self.locate = locate
         self.in_try = in_try
@@ -119,7 +119,9 @@ class Recorder(TorchDispatchMode):
 
     # ---- host operations (the Context of staged values)
 
-    def host(self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()) -> Value:
+    def host(
+        self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()
+    ) -> Value:
         return self.host_many(opcode, operands, (result,), attributes)[0]
 
     def host_many(
@@ -187,7 +189,11 @@ class Recorder(TorchDispatchMode):
         if not isinstance(condition.operand, Value):
             return bool(condition.operand)
         state, key = self.state, condition.operand.id
-        if self._ghosts and self._ghosts[0].condition == key and self._ghost_position == len(self._ghosts[0].operations):
+        if (
+            self._ghosts
+            and self._ghosts[0].condition == key
+            and self._ghost_position == len(self._ghosts[0].operations)
+        ):
             ghost = self._ghosts.popleft()
             self._ghost_position = 0
             state.depth += 1
@@ -219,7 +225,7 @@ class Recorder(TorchDispatchMode):
                 return known
         self.need_constant(value.origins, what)
 
-    def need_constant(self, origins: frozenset[Origin], what: str) -> Any:
+    def need_constant(self, origins: frozenset[Origin], what: str) -> NoReturn:
         if origins:
             self.stop(NeedsConstant(origins, what))
         self.stop(
@@ -277,7 +283,9 @@ class Recorder(TorchDispatchMode):
 
     def require_staged(self, condition: Any, exception: type[Exception], text: str) -> None:
         """``check`` of a raw symbolic condition."""
-        self.require_staged_value(self.box(condition) if torch_adapter.is_symbolic(condition) else condition, exception, text)
+        self.require_staged_value(
+            self.box(condition) if torch_adapter.is_symbolic(condition) else condition, exception, text
+        )
 
     def check(self, condition: StagedBool, exception: type[Exception], text: str) -> None:
         """Raises ``exception(text)`` at run time unless ``condition`` holds: a decision where the program could catch it."""
@@ -360,7 +368,9 @@ class Recorder(TorchDispatchMode):
             return str(argument)
         return argument
 
-    def emit(self, func: Any, args: Any, kwargs: Any, inputs: Any, outputs: list[torch.Tensor | None]) -> list[Value | None]:
+    def emit(
+        self, func: Any, args: Any, kwargs: Any, inputs: Any, outputs: list[torch.Tensor | None]
+    ) -> list[Value | None]:
         """Appends one functional operation; returns a value per output (None for outputs that are None)."""
         location = self.locate()
         target = f"{func._schema.name.replace('::', '.')}.{func._overloadname}"

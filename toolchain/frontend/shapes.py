@@ -78,7 +78,9 @@ def _require_equal(recorder: Recorder, a: Any, b: Any, dim: int) -> None:
 
 def _mismatch(a: Any, b: Any, dim: int) -> str:
     sizes = " ".join(f"({n})" for n in (a, b) if not isinstance(n, torch.SymInt))
-    return f"The size of tensor a must match the size of tensor b {sizes} at non-singleton dimension {dim}".replace("  ", " ")
+    return f"The size of tensor a must match the size of tensor b {sizes} at non-singleton dimension {dim}".replace(
+        "  ", " "
+    )
 
 
 def _settle_expand(recorder: Recorder, shape: Any, sizes: tuple[Any, ...]) -> None:

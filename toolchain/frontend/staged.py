@@ -28,7 +28,9 @@ class Context(Protocol):
 
     is_symbolic: bool
 
-    def host(self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()) -> Any: ...
+    def host(
+        self, opcode: str, operands: tuple[Operand, ...], result: Type, attributes: tuple[object, ...] = ()
+    ) -> Any: ...
 
     def decide(self, condition: StagedBool) -> bool: ...
 
@@ -87,10 +89,10 @@ class Staged:
     def __reduce__(self) -> NoReturn:
         refuse("copying or pickling a value that is only known at run time")
 
-    def __format__(self, spec: str) -> NoReturn:  # type: ignore[override]
+    def __format__(self, spec: str) -> NoReturn:
         refuse("formatting a value that is only known at run time inside native code")
 
-    def __str__(self) -> NoReturn:  # type: ignore[override]
+    def __str__(self) -> NoReturn:
         refuse("str() of a value that is only known at run time inside native code")
 
 
@@ -154,7 +156,7 @@ class StagedNumber(Staged):
         return self // o, self % o
 
     def __rdivmod__(self, o: object) -> Any:
-        return o // self, o % self  # type: ignore[operator]
+        return o // self, o % self
 
     def __pow__(self, o: object) -> Any:
         return self._binary("pow", o)
@@ -422,7 +424,13 @@ _LARGEST_POWER = 8
 
 def _power(base: Any, exponent: int) -> Any:
     """An integer power as a product: a negative exponent alone would make it a float."""
-    return functools.reduce(lambda a, b: binary("mul", a, b), [base] * exponent) if exponent > 1 else to_int(base) if exponent else 1
+    return (
+        functools.reduce(lambda a, b: binary("mul", a, b), [base] * exponent)
+        if exponent > 1
+        else to_int(base)
+        if exponent
+        else 1
+    )
 
 
 def _result_type(opcode: str, left: ScalarType, right: ScalarType) -> ScalarType:
@@ -551,7 +559,8 @@ def to_bool(value: Any) -> Any:
         return bool(value)
     if isinstance(value, StagedBool):
         return value
-    return value != 0
+    assert isinstance(value, StagedNumber)
+    return binary("ne", value, 0)
 
 
 def negate(value: StagedBool) -> StagedBool:
@@ -594,8 +603,5 @@ def list_type(template: Any, type_of: Callable[[Any], Type]) -> ListType:
 
 MATH_FUNCTIONS: dict[Callable[..., Any], str] = {
     getattr(math, name): name
-    for name in (
-        "sqrt exp log log2 log10 log1p expm1 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil trunc fabs fmod "
-        "hypot isnan isinf isfinite"
-    ).split()
+    for name in ["sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fabs", "fmod", "hypot", "isnan", "isinf", "isfinite"]
 }

@@ -45,7 +45,9 @@ class Template:
 
 def _fits(wide: Type, narrow: Type) -> bool:
     if isinstance(wide, TensorType) and isinstance(narrow, TensorType):
-        same_dims = wide.rank == narrow.rank and all(w is None or w == n for w, n in zip(wide.dims, narrow.dims, strict=True))
+        same_dims = wide.rank == narrow.rank and all(
+            w is None or w == n for w, n in zip(wide.dims, narrow.dims, strict=True)
+        )
         return wide.dtype == narrow.dtype and same_dims
     return wide == narrow
 
@@ -58,11 +60,13 @@ def _join(a: Type, b: Type) -> Type | None:
     return a if a == b else None
 
 
-def template_of(value: Any, strict: bool = True) -> Template | None:  # type: ignore[return]
+def template_of(value: Any, strict: bool = True) -> Template | None:
     """The template that ``value`` is an instance of. Raises TypeError (strict) where there is none."""
     parts = value if isinstance(value, (tuple, list)) else (value,)
     types = [_part_type(p) for p in parts]
-    if None in types or (isinstance(value, (tuple, list)) and type(value) is not tuple):  # lists can change, named tuples are others
+    if None in types or (
+        isinstance(value, (tuple, list)) and type(value) is not tuple
+    ):  # lists can change, named tuples are others
         if strict:
             raise TypeError(f"an element of type {type(value).__name__} cannot be kept in a list of unknown length")
         return None

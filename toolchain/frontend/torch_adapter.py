@@ -19,9 +19,9 @@ from torch._subclasses.fake_tensor import (
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
-from torch.utils._pytree import tree_map
-from torch.utils._python_dispatch import _disable_current_modes
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch.utils._python_dispatch import _disable_current_modes
+from torch.utils._pytree import tree_map
 
 FAKE_TENSOR_ERRORS = (
     DataDependentOutputException,
@@ -30,6 +30,7 @@ FAKE_TENSOR_ERRORS = (
     UnsupportedOperatorException,
     GuardOnDataDependentSymNode,
 )
+
 
 class Questions(Protocol):
     """What a ``PathShapeEnv`` asks of the path."""
@@ -56,7 +57,7 @@ class PathShapeEnv(ShapeEnv):
         super().__init__(specialize_zero_one=False, duck_shape=False)
         self._questions = questions
 
-    def evaluate_expr(  # type: ignore[override]
+    def evaluate_expr(
         self,
         orig_expr: sympy.Basic,
         hint: object = None,
@@ -72,7 +73,9 @@ class PathShapeEnv(ShapeEnv):
             return sympy.Integer(self._questions.integer(orig_expr))
         truth = self._questions.known(orig_expr)
         if truth is None and not self._questions.is_recording:
-            truth = bool(fallback_value)  # metadata of a tensor whose contents exist already: only its layout is at stake
+            truth = bool(
+                fallback_value
+            )  # metadata of a tensor whose contents exist already: only its layout is at stake
         if truth is None and fallback_value is not None:
             # PyTorch's own conservative answer. Where it stands for an assumption, a deferred check says so and becomes one
             # of the program (``require``); what it would get silently wrong was decided before (``shapes.before``).
@@ -94,7 +97,7 @@ class PathShapeEnv(ShapeEnv):
         truth = self._questions.known(expr)
         return None if truth is None else (sympy.true if truth else sympy.false)
 
-    def _constrain_range_for_size(self, a: sympy.Symbol, min: int | None = None, max: int | None = None) -> None:  # noqa: A002
+    def _constrain_range_for_size(self, a: sympy.Symbol, min: int | None = None, max: int | None = None) -> None:
         """Sizes are not negative; the path learns that when it names the symbol."""
 
 

@@ -13,7 +13,34 @@ ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "
 BITWISE = ("and", "or", "xor", "invert", "lshift", "rshift")
 COMPARISON = ("lt", "le", "gt", "ge", "eq", "ne", "not")
 CONVERSION = ("int", "float", "bool", "round", "round_digits", "str", "repr")
-MATH = ["sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fabs", "fmod", "hypot", "isnan", "isinf", "isfinite"]
+MATH = [
+    "sqrt",
+    "exp",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "expm1",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "atan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "floor",
+    "ceil",
+    "trunc",
+    "fabs",
+    "fmod",
+    "hypot",
+    "isnan",
+    "isinf",
+    "isfinite",
+]
 
 # opcode -> one line of meaning; operands in parentheses, attributes in brackets.
 OTHER = {

@@ -143,7 +143,11 @@ def _extreme(opcode: str, polyfill: Any) -> Any:
         if not kwargs and len(values) > 1 and _plain_numbers(values) and any(isinstance(v, Staged) for v in values):
             if len({scalar_type(v) for v in values}) == 1:
                 return functools.reduce(lambda a, b: minimum(opcode, a, b) if a is not b else a, values)
-        elif not operations.has_staged(args) and not any(isinstance(v, torch.Tensor) for v in values) and "key" not in kwargs:
+        elif (
+            not operations.has_staged(args)
+            and not any(isinstance(v, torch.Tensor) for v in values)
+            and "key" not in kwargs
+        ):
             return getattr(builtins, opcode)(*args, **kwargs)
         return m.calls.call(polyfill, args, kwargs, mode)
 
@@ -154,7 +158,9 @@ def _polyfilled(native: Any, polyfill: Any, always: bool = False) -> Any:
     """The builtin itself where nothing is staged, its Python form otherwise."""
 
     def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-        plain = not any(operations.has_staged(a) or _has_tensors(a) for a in args) and not any(callable(v) for v in kwargs.values())
+        plain = not any(operations.has_staged(a) or _has_tensors(a) for a in args) and not any(
+            callable(v) for v in kwargs.values()
+        )
         if always or not plain:
             return m.calls.call(polyfill, args, kwargs, mode)
         return native(*args, **kwargs)
@@ -185,10 +191,8 @@ def _collect(native: Any, polyfill: Any) -> Any:
     return handle
 
 
-_OPERATORS = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift lt le eq ne gt ge".split()
-_ITERTOOLS = (
-    "count cycle chain repeat islice accumulate takewhile dropwhile filterfalse starmap compress pairwise zip_longest".split()
-)
+_OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift", "lt", "le", "eq", "ne", "gt", "ge"]
+_ITERTOOLS = ["count", "cycle", "chain", "repeat", "islice", "accumulate", "takewhile", "dropwhile", "filterfalse", "starmap", "compress", "pairwise", "zip_longest"]
 _COMBINATORICS = ("product", "permutations", "combinations", "combinations_with_replacement")
 
 
@@ -237,7 +241,9 @@ def _next(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     method = m.calls.special_method(iterator, "__next__")
     if method is not None and len(args) == 1:
         return m.calls.call(method, args, {}, mode)
-    raise Unsupported("TC153", f"next() of a {type(iterator).__name__}, which native code advances", "write a generator")
+    raise Unsupported(
+        "TC153", f"next() of a {type(iterator).__name__}, which native code advances", "write a generator"
+    )
 
 
 def _reversed(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -306,7 +312,9 @@ def _super(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 def _getattr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     owner, name = args[:2]
     if isinstance(name, StagedStr):
-        raise Unsupported("TC120", "getattr() with a name that is only known at run time", "choose among constants with if")
+        raise Unsupported(
+            "TC120", "getattr() with a name that is only known at run time", "choose among constants with if"
+        )
     getter = operations.property_getter(owner, name)
     if getter is not None and hasattr(type(owner), name):
         return m.calls.call(getter, (owner,), {}, mode)
@@ -433,7 +441,9 @@ def _full(native: Any, at: int) -> Any:
 
         dtype = kwargs.get("dtype") or (default_dtype(value) if native is torch.full else args[0].dtype)
         zero = (*args[:at], 0, *args[at + 1 :]) if len(args) > at else args
-        filled = m.calls.native(native, zero, {**kwargs, "dtype": dtype} | ({} if len(args) > at else {"fill_value": 0}))
+        filled = m.calls.native(
+            native, zero, {**kwargs, "dtype": dtype} | ({} if len(args) > at else {"fill_value": 0})
+        )
         return filled + m.calls.tensors.from_scalar(value, dtype)
 
     return handle
@@ -464,7 +474,9 @@ def _numpy(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) 
     if folded is not None and m.recorder.view_of(tensor).storage.real is None:
         with torch_adapter.real_mode():
             return folded.numpy().copy()
-    raise Unsupported("TC161", "Tensor.numpy() on data that is only known at run time", "stay in PyTorch until the result is returned")
+    raise Unsupported(
+        "TC161", "Tensor.numpy() on data that is only known at run time", "stay in PyTorch until the result is returned"
+    )
 
 
 def _new_tensor(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -474,7 +486,9 @@ def _new_tensor(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: 
 def _new_full(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if len(args) > 1 and isinstance(args[1], StagedNumber):
         dtype = kwargs.get("dtype") or tensor.dtype
-        return m.calls.native(tensor.new_full, (args[0], 0), {**kwargs, "dtype": dtype}) + m.calls.tensors.from_scalar(args[1], dtype)
+        return m.calls.native(tensor.new_full, (args[0], 0), {**kwargs, "dtype": dtype}) + m.calls.tensors.from_scalar(
+            args[1], dtype
+        )
     return m.calls.native(tensor.new_full, args, kwargs)
 
 
@@ -567,7 +581,11 @@ def _str_join(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _str_format(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if not operations.has_staged(args) and not operations.has_staged(kwargs) and not any(isinstance(a, torch.Tensor) for a in args):
+    if (
+        not operations.has_staged(args)
+        and not operations.has_staged(kwargs)
+        and not any(isinstance(a, torch.Tensor) for a in args)
+    ):
         return text.format(*args, **kwargs)
     import string
 
@@ -615,7 +633,9 @@ def refuse_if_not_deterministic(function: Any) -> None:
     if listed or module in _NOT_DETERMINISTIC_MODULES or isinstance(owner, random.Random):
         name = getattr(function, "__qualname__", str(function))
         raise Unsupported(
-            "TC110", f"{module}.{name}() gives another value in every call of the model", "compute it outside and pass it in"
+            "TC110",
+            f"{module}.{name}() gives another value in every call of the model",
+            "compute it outside and pass it in",
         )
 
 
@@ -652,4 +672,3 @@ def handlers() -> dict[Any, Any]:
     table.update({getattr(itertools, name): _listed(getattr(itertools, name)) for name in _COMBINATORICS})
     table[itertools.chain.from_iterable] = _polyfilled(None, iteration_polyfills.chain_from_iterable, always=True)
     return table
-

@@ -32,12 +32,24 @@ PUSHED = object()
 _TORCH = str(Path(torch.__file__).parent)
 _STDLIB = sysconfig.get_paths()["stdlib"]
 _HERE = str(Path(__file__).parent)
-_INTERPRETED_FILES = (f"{_TORCH}/nn/modules/container.py", f"{_TORCH}/utils/_contextlib.py", f"{_STDLIB}/contextlib.py", f"{_HERE}/polyfills.py", f"{_HERE}/iteration_polyfills.py")
-_NATIVE_ROOTS = (_TORCH, f"{_STDLIB}/", str(Path(torch.__file__).parent.parent / "numpy"), str(Path(_HERE).parent), "<frozen")
+_INTERPRETED_FILES = (
+    f"{_TORCH}/nn/modules/container.py",
+    f"{_TORCH}/utils/_contextlib.py",
+    f"{_STDLIB}/contextlib.py",
+    f"{_HERE}/polyfills.py",
+    f"{_HERE}/iteration_polyfills.py",
+)
+_NATIVE_ROOTS = (
+    _TORCH,
+    f"{_STDLIB}/",
+    str(Path(torch.__file__).parent.parent / "numpy"),
+    str(Path(_HERE).parent),
+    "<frozen",
+)
 _CO_GENERATOR, _CO_COROUTINE, _CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _interpreted_file(filename: str) -> bool:
     if filename in _INTERPRETED_FILES:
         return True
@@ -146,11 +158,13 @@ class Calls:
         return module.forward, args
 
     def _construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
-        plain = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__
-        if plain and is_interpretable(cls.__init__):
+        initialise: Any = getattr(cls, "__init__")  # noqa: B009 - the class's own, not the one of an instance
+        make: Any = getattr(cls, "__new__")  # noqa: B009
+        instance: Any
+        if type(cls).__call__ is type.__call__ and make is object.__new__ and is_interpretable(initialise):
             instance = object.__new__(cls)
-            return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
-        if issubclass(cls, BaseException) and is_interpretable(cls.__init__):
+            return self.call(initialise, (instance, *args), kwargs, _object_mode(mode, instance))
+        if issubclass(cls, BaseException) and is_interpretable(initialise):
             instance = cls.__new__(cls, *args, **kwargs)
             return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
         if is_interpretable(cls.__new__):
@@ -184,9 +198,17 @@ class Calls:
         if is_torch(function):
             if getattr(function, "__name__", "") in METADATA_OPERATIONS:
                 name = function.__name__
-                raise Unsupported("TC141", f"Tensor.{name} changes the shape of a tensor in place", f"use {name.rstrip('_')}() instead")
+                raise Unsupported(
+                    "TC141",
+                    f"Tensor.{name} changes the shape of a tensor in place",
+                    f"use {name.rstrip('_')}() instead",
+                )
             if any(map(is_interpretable, args)) and operations.has_staged(args, depth=9):
-                raise Unsupported("TC160", f"{name_of(function)} hands values that are only known at run time to a function", "use a loop")
+                raise Unsupported(
+                    "TC160",
+                    f"{name_of(function)} hands values that are only known at run time to a function",
+                    "use a loop",
+                )
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:
                 machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
@@ -196,7 +218,11 @@ class Calls:
             staged = [a for a in (*args, *kwargs.values()) if operations.has_staged(a)]
             if staged and not _moves_references(function):
                 _refuse_native(machine, function, staged)
-            if not _moves_references(function) and any(isinstance(a, torch.Tensor) for a in args) and _is_foreign(function):
+            if (
+                not _moves_references(function)
+                and any(isinstance(a, torch.Tensor) for a in args)
+                and _is_foreign(function)
+            ):
                 _refuse_native(machine, function, args)
             result = operations.box(machine.recorder, function(*args, **kwargs))
         if machine.recorder.state.depth != depth:
@@ -246,7 +272,9 @@ def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     values: list[Any] = [NULL] * (count + kwonly)
     name = function.__qualname__
     if len(args) > count and not has_varargs:
-        raise TypeError(f"{name}() takes {count} positional argument{'s' if count != 1 else ''} but {len(args)} were given")
+        raise TypeError(
+            f"{name}() takes {count} positional argument{'s' if count != 1 else ''} but {len(args)} were given"
+        )
     values[: min(len(args), count)] = args[:count]
     extra: dict[str, Any] = {}
     for key, value in kwargs.items():
@@ -306,7 +334,9 @@ def name_of(function: Any) -> str:
 def is_torch(function: Any) -> bool:
     """Whether ``function`` belongs to PyTorch and takes raw symbolic numbers."""
     owner = getattr(function, "__self__", None)
-    if isinstance(owner, (torch.Tensor, torch.nn.Module)) or (isinstance(owner, type) and issubclass(owner, torch.Tensor)):
+    if isinstance(owner, (torch.Tensor, torch.nn.Module)) or (
+        isinstance(owner, type) and issubclass(owner, torch.Tensor)
+    ):
         return True
     if isinstance(owner, ModuleType):
         return owner.__name__.split(".")[0] == "torch"
@@ -322,14 +352,20 @@ def is_torch(function: Any) -> bool:
 def _is_foreign(function: Any) -> bool:
     """Native code of a third party that could read the elements of a tensor."""
     module = getattr(function, "__module__", None) or type(function).__module__ or ""
-    return module.split(".")[0] not in ("builtins", "operator", "_operator", "collections", "itertools", "functools", "copy", "typing")
+    return module.split(".")[0] not in (
+        "builtins",
+        "operator",
+        "_operator",
+        "collections",
+        "itertools",
+        "functools",
+        "copy",
+        "typing",
+    )
 
 
 _MOVERS = frozenset(
-    (
-        "append extend insert pop popleft appendleft clear copy reverse get setdefault update items values keys __setitem__ "
-        "add discard __init__ __new__ __setattr__ setattr __iter__ popitem rotate"
-    ).split()
+    ["append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "copy", "reverse", "get", "setdefault", "update", "items", "values", "keys", "__setitem__", "add", "discard", "__init__", "__new__", "__setattr__", "setattr", "__iter__", "popitem", "rotate"]
 )
 
 
@@ -340,7 +376,9 @@ def _moves_references(function: Any) -> bool:
     is_container = isinstance(owner, (list, dict, set, tuple)) or type(owner).__module__ == "collections"
     if is_container and name in _MOVERS:
         return True
-    if name == "__init__" and (isinstance(owner, BaseException) or getattr(function, "__objclass__", None) is BaseException):
+    if name == "__init__" and (
+        isinstance(owner, BaseException) or getattr(function, "__objclass__", None) is BaseException
+    ):
         return True
     return function in (setattr, getattr, copy.copy, tuple.__new__, object.__setattr__, itertools.chain) or (
         isinstance(function, type) and issubclass(function, (BaseException, tuple))
@@ -361,7 +399,9 @@ def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
     module = getattr(function, "__module__", None) or type(function).__module__ or ""
     what = f"{module}.{name_of(function)}" if module and module != "builtins" else name_of(function)
     if module.split(".")[0] == "numpy":
-        raise Unsupported("TC161", f"the NumPy function {what} on tensor data", "use the PyTorch function of the same meaning")
+        raise Unsupported(
+            "TC161", f"the NumPy function {what} on tensor data", "use the PyTorch function of the same meaning"
+        )
     raise Unsupported(
         "TC160",
         f"{what} is native code that is called with values that are only known at run time",
@@ -370,4 +410,12 @@ def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
 
 
 def _container(owner: Any) -> str:
-    return "list" if isinstance(owner, list) else "dict" if isinstance(owner, dict) else "str" if isinstance(owner, str) else "tuple"
+    return (
+        "list"
+        if isinstance(owner, list)
+        else "dict"
+        if isinstance(owner, dict)
+        else "str"
+        if isinstance(owner, str)
+        else "tuple"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dis
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from types import CodeType
 
 import networkx as nx
@@ -12,11 +12,7 @@ import networkx as nx
 EXIT = -1
 
 _CONDITIONAL = frozenset(
-    (
-        "JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_TRUE "
-        "POP_JUMP_FORWARD_IF_NOT_NONE POP_JUMP_FORWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_BACKWARD_IF_NONE "
-        "POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE FOR_ITER SEND"
-    ).split()
+    ["JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE", "FOR_ITER", "SEND"]
 )
 _UNCONDITIONAL = frozenset(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
 _ENDS = frozenset(("RETURN_VALUE", "RAISE_VARARGS", "RERAISE"))
@@ -53,7 +49,9 @@ class CodeInfo:
         number = {i.offset: n for n, i in enumerate(raw)}
         instructions: list[Instruction] = []
         for i in raw:
-            instructions.append(self._instruction(i, number, instructions[-1].line if instructions else code.co_firstlineno))
+            instructions.append(
+                self._instruction(i, number, instructions[-1].line if instructions else code.co_firstlineno)
+            )
         self.instructions = tuple(instructions)
         ends = {i.offset: n for n, i in enumerate(raw)}
 
@@ -64,7 +62,11 @@ class CodeInfo:
 
         table = dis._parse_exception_table(code)  # type: ignore[attr-defined]
         self.handlers = tuple(Handler(at(e.start), at(e.end), at(e.target), e.depth, e.lasti) for e in table)
-        self.locals_count = len(code.co_varnames) + len([c for c in code.co_cellvars if c not in code.co_varnames]) + len(code.co_freevars)
+        self.locals_count = (
+            len(code.co_varnames)
+            + len([c for c in code.co_cellvars if c not in code.co_varnames])
+            + len(code.co_freevars)
+        )
 
     @staticmethod
     def _instruction(raw: dis.Instruction, number: dict[int, int], line_before: int) -> Instruction:
@@ -174,10 +176,14 @@ class CodeInfo:
         if pc == current:
             return self.live[pc]
         handler = self.handler_at(current)
-        ways = {*self.successors(current), *((handler.target,) if handler else ()), *((pc,) if pc < len(self.live) else ())}
+        ways = {
+            *self.successors(current),
+            *((handler.target,) if handler else ()),
+            *((pc,) if pc < len(self.live) else ()),
+        }
         return frozenset().union(*(self.live[way] for way in ways))
 
 
-@lru_cache(maxsize=None)
+@cache
 def code_info(code: CodeType) -> CodeInfo:
     return CodeInfo(code)

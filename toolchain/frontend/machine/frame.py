@@ -47,7 +47,7 @@ class Frame:
         self.pc = 0
         self.current = 0
         self.mode = mode
-        self.heads: dict[int, tuple[object, int]] = {}
+        self.heads: dict[int, tuple[Any, int, int]] = {}
         self.open: frozenset[int] = frozenset()
         self.handled: BaseException | None = None
         self.generator: VMGenerator | None = None
@@ -61,7 +61,7 @@ class Frame:
     def live_locals(self) -> list[Any]:
         return [self.locals[n] for n in sorted(self.info.live_at(self.pc, self.current))]
 
-    def live_heads(self, pc: int) -> dict[int, tuple[object, int]]:
+    def live_heads(self, pc: int) -> dict[int, tuple[Any, int, int]]:
         """The entries of ``heads`` whose loop ``pc`` is in."""
         return {head: entry for head, entry in self.heads.items() if pc in self.info.heads[head]}
 
@@ -121,7 +121,9 @@ class IndexIter:
     def is_concrete(self) -> bool:
         """Its position is a constant of the path: loops over it are unrolled."""
         source = self.source
-        return isinstance(source, (tuple, list, str, bytes)) or (isinstance(source, range) and len(source) <= ROLL_ABOVE)
+        return isinstance(source, (tuple, list, str, bytes)) or (
+            isinstance(source, range) and len(source) <= ROLL_ABOVE
+        )
 
 
 ROLL_ABOVE = 3

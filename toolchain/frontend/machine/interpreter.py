@@ -6,6 +6,7 @@ Joins, loop heads and decisions are reported to the ``Explorer`` that drives it;
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
@@ -29,7 +30,7 @@ _BINARY = {
     "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul, "&=": operator.iand, "|=": operator.ior,
     "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
 }  # fmt: skip
-_SYMBOLS = "+ & // << @ * % | ** >> - / ^ += &= //= <<= @= *= %= |= **= >>= -= /= ^=".split()
+_SYMBOLS = ["+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^", "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=", ">>=", "-=", "/=", "^="]
 _BINARY_BY_NUMBER = [_BINARY[s] for s in _SYMBOLS]
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge
@@ -74,7 +75,14 @@ class Machine:
     def location(self) -> Location:
         """The innermost line of the user's source."""
         for frame in reversed(self.frames):
-            if not frame.info.code.co_filename.endswith(("machine/polyfills.py", "machine/iteration_polyfills.py", "nn/modules/container.py", "nn/modules/module.py")):
+            if not frame.info.code.co_filename.endswith(
+                (
+                    "machine/polyfills.py",
+                    "machine/iteration_polyfills.py",
+                    "nn/modules/container.py",
+                    "nn/modules/module.py",
+                )
+            ):
                 return frame.location()
         return UNKNOWN_LOCATION
 
@@ -92,7 +100,9 @@ class Machine:
 
     def push_frame(self, frame: Frame) -> None:
         if len(self.frames) > 200:
-            raise Unsupported("TC150", "the recursion depth depends on data or exceeds 200", "use a loop with an explicit stack")
+            raise Unsupported(
+                "TC150", "the recursion depth depends on data or exceeds 200", "use a loop with an explicit stack"
+            )
         self.frames.append(frame)
 
     def truth(self, value: Any) -> Any:
@@ -121,7 +131,10 @@ class Machine:
         frame.pc = pc + 1
         handler = _HANDLERS.get(instruction.opname)
         if handler is None:
-            raise Unsupported("TC151", f"the bytecode instruction {instruction.opname} is not supported (a match statement, async code?)")
+            raise Unsupported(
+                "TC151",
+                f"the bytecode instruction {instruction.opname} is not supported (a match statement, async code?)",
+            )
         try:
             handler(self, frame, instruction.arg, instruction)
         except (Signal, KeyboardInterrupt):
@@ -143,7 +156,9 @@ class Machine:
         """Unwinds to the innermost handler."""
         if isinstance(exception, ops.FAKE_ERRORS):
             raise ops.unsupported_operation(exception) from exception
-        if isinstance(exception, TypeError) and any(word in str(exception) for word in ("Staged", "SymInt", "HostList", "VMGenerator")):
+        if isinstance(exception, TypeError) and any(
+            word in str(exception) for word in ("Staged", "SymInt", "HostList", "VMGenerator")
+        ):
             text = f"an operation that a value known only at run time does not support ({exception})"
             raise Unsupported("TC120", text) from exception
         self.raised_at = self.location()
@@ -277,8 +292,11 @@ class Machine:
 _HANDLERS: dict[str, Any] = {}
 
 
-def _op(*names: str) -> Any:
-    def register(function: Any) -> Any:
+_Handler = Callable[["Machine", Frame, int, Any], None]
+
+
+def _op(*names: str) -> Callable[[_Handler], _Handler]:
+    def register(function: _Handler) -> _Handler:
         for name in names:
             _HANDLERS[name] = function
         return function
@@ -360,7 +378,9 @@ def _load_deref(m: Machine, f: Frame, arg: int, i: Any) -> None:
     try:
         f.stack.append(f.locals[arg].cell_contents)
     except ValueError:
-        raise NameError(f"cannot access free variable '{i.argval}' where it is not associated with a value in enclosing scope") from None
+        raise NameError(
+            f"cannot access free variable '{i.argval}' where it is not associated with a value in enclosing scope"
+        ) from None
 
 
 @_op("STORE_DEREF")
@@ -841,7 +861,9 @@ def _call_function_ex(m: Machine, f: Frame, arg: int, i: Any) -> None:
     if ops.needs_machine(f.stack[at]):
         iterable = f.stack[at]
         f.stack[at] = ()
-        raise Unsupported("TC152", f"unpacking {type(iterable).__name__} into the arguments of a call", "make it a list first")
+        raise Unsupported(
+            "TC152", f"unpacking {type(iterable).__name__} into the arguments of a call", "make it a list first"
+        )
     kwargs = dict(f.stack.pop()) if arg & 1 else {}
     args = tuple(ops.iterate_static(m, f.stack.pop()))
     function = f.stack.pop()
@@ -866,7 +888,7 @@ def _make_function(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @_op("LOAD_BUILD_CLASS")
 def _load_build_class(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(__build_class__)  # type: ignore[name-defined]  # noqa: F821
+    f.stack.append(__build_class__)
 
 
 @_op("RETURN_VALUE")

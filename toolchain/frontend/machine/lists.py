@@ -28,7 +28,19 @@ class HostLists:
         self._machine = machine
 
     def method(self, items: HostList, name: str) -> ListMethod:
-        if name not in ("append", "extend", "pop", "insert", "copy", "clear", "reverse", "index", "count", "remove", "sort"):
+        if name not in (
+            "append",
+            "extend",
+            "pop",
+            "insert",
+            "copy",
+            "clear",
+            "reverse",
+            "index",
+            "count",
+            "remove",
+            "sort",
+        ):
             raise AttributeError(f"'list' object has no attribute '{name}'")
         return ListMethod(items, name)
 
@@ -78,7 +90,9 @@ class HostLists:
             self._machine.recorder.need_constant(more.origins, "extending a list by a list of unknown length")
         if isinstance(more, HostList):
             if items.template is not None and more.template is not None and not items.template.same(more.template):
-                self._machine.recorder.need_constant(items.origins | more.origins, "joining lists of different elements")
+                self._machine.recorder.need_constant(
+                    items.origins | more.origins, "joining lists of different elements"
+                )
             items.template = items.template or more.template
             self._update(items, "list_extend", (more.operand,))
         else:
@@ -96,7 +110,9 @@ class HostLists:
     def _check_not_empty(self, items: HostList, at: Any) -> None:
         if isinstance(at, int):
             enough = context_length(items) >= (at + 1 if at >= 0 else -at)
-            self._machine.recorder.require_staged_value(enough, IndexError, "pop from empty list" if at in (-1, 0) else "pop index out of range")
+            self._machine.recorder.require_staged_value(
+                enough, IndexError, "pop from empty list" if at in (-1, 0) else "pop index out of range"
+            )
 
     def get(self, items: HostList, key: Any) -> Any:
         if isinstance(key, slice):
@@ -107,8 +123,12 @@ class HostLists:
         if items.template is None:
             raise IndexError("list index out of range")
         length = context_length(items)
-        self._machine.recorder.require_staged_value((length > key) & (length >= -key), IndexError, "list index out of range")
-        results = self._machine.recorder.host_many("list_get", (items.operand, operand_of(key)), element_types(items.template))
+        self._machine.recorder.require_staged_value(
+            (length > key) & (length >= -key), IndexError, "list index out of range"
+        )
+        results = self._machine.recorder.host_many(
+            "list_get", (items.operand, operand_of(key)), element_types(items.template)
+        )
         return make_element(self._machine.recorder, items.template, results, items.origins)
 
     def set(self, items: HostList, key: Any, value: Any) -> None:
@@ -139,8 +159,10 @@ class HostLists:
         """A host list with the elements of a plain one."""
         for value in values:
             template = template or template_of(value)
-            if not template.accepts(value):
-                self._machine.recorder.need_constant(origins, "a list of unknown length with elements of different kinds")
+            if template is None or not template.accepts(value):
+                self._machine.recorder.need_constant(
+                    origins, "a list of unknown length with elements of different kinds"
+                )
         operands = tuple(o for v in values for o in element_operands(self._machine.recorder, v))
         arity = template.arity if template is not None else 0
         return HostList(context().host("list", operands, list_type_of(template), (arity,)), template, origins)
@@ -158,5 +180,3 @@ def list_type_of(template: Template | None) -> ListType:
     types = element_types(template)
     element: Type = types[0] if not template.arity else TupleType(types)
     return ListType(element)
-
-

@@ -175,14 +175,18 @@ def is_(m: Machine, left: Any, right: Any) -> Any:
             if conflict:
                 raise KeepIdentity(conflict)
     if isinstance(left, StagedNumber) and isinstance(right, (int, float, StagedNumber)):
-        raise Unsupported("TC120", "the identity of a number that is only known at run time", "compare with == instead of is")
+        raise Unsupported(
+            "TC120", "the identity of a number that is only known at run time", "compare with == instead of is"
+        )
     return left is right
 
 
 def contains(m: Machine, container: Any, item: Any) -> Any:
     if isinstance(container, HostList):
         return m.calls.lists.contains(container, item)
-    if isinstance(container, (tuple, list, set, frozenset)) and (isinstance(item, StagedNumber) or has_staged(container, 1)):
+    if isinstance(container, (tuple, list, set, frozenset)) and (
+        isinstance(item, StagedNumber) or has_staged(container, 1)
+    ):
         found: Any = False
         for element in container:
             if isinstance(element, torch.Tensor):
@@ -225,7 +229,9 @@ def property_getter(owner: Any, name: str) -> Any:
 
 def load_attr(m: Machine, owner: Any, name: str) -> Any:
     if isinstance(owner, (HostList, VMGenerator)):
-        return m.calls.lists.method(owner, name) if isinstance(owner, HostList) else m.calls.generator_method(owner, name)
+        return (
+            m.calls.lists.method(owner, name) if isinstance(owner, HostList) else m.calls.generator_method(owner, name)
+        )
     if isinstance(owner, StagedNumber) and name in ("real", "imag", "numerator"):
         return owner
     if isinstance(owner, torch.Tensor) and name == "data":
@@ -269,7 +275,9 @@ def set_item(m: Machine, container: Any, key: Any, value: Any) -> None:
     if isinstance(container, HostList):
         m.calls.lists.set(container, key, value)
     elif isinstance(container, torch.Tensor):
-        content = m.calls.tensors.from_scalar(value, container.dtype) if isinstance(value, StagedNumber) else unbox(value)
+        content = (
+            m.calls.tensors.from_scalar(value, container.dtype) if isinstance(value, StagedNumber) else unbox(value)
+        )
         set_tensor_item(m, container, key, content)
     elif isinstance(container, list):
         container[sequence_key(m, key, len(container))] = value
@@ -281,7 +289,9 @@ def sequence_key(m: Machine, key: Any, length: int) -> Any:
     if isinstance(key, StagedNumber):
         return constant_index(m, key, length)
     if isinstance(key, slice) and has_staged(key):
-        parts = [p if not isinstance(p, StagedInt) else bound_constant(m, p, length) for p in (key.start, key.stop, key.step)]
+        parts = [
+            p if not isinstance(p, StagedInt) else bound_constant(m, p, length) for p in (key.start, key.stop, key.step)
+        ]
         return slice(*parts)
     if isinstance(key, torch.Tensor):
         return constant_index(m, m.recorder.read(key), length)
@@ -317,7 +327,9 @@ def choose(m: Machine, key: Any, candidates: list[int], missing: type[Exception]
     if key.origins and not key.is_data:
         m.recorder.need_constant(key.origins, "an index of a Python sequence")
     if len(candidates) > 512:
-        raise Unsupported("TC122", f"a run-time index into a Python sequence of {len(candidates)} elements", "stack it into a tensor")
+        raise Unsupported(
+            "TC122", f"a run-time index into a Python sequence of {len(candidates)} elements", "stack it into a tensor"
+        )
     for candidate in candidates:
         if decide(m, key == candidate):
             return candidate
@@ -398,7 +410,9 @@ def _source_dims(keys: list[Any], rank: int) -> list[int]:
 
 def checked_index(m: Machine, index: StagedInt, extent: Any) -> Any:
     """A staged index counted from the front, after the check that it is inside."""
-    m.recorder.require_staged_value((index >= -extent) & (index < extent), IndexError, "index out of bounds for dimension")
+    m.recorder.require_staged_value(
+        (index >= -extent) & (index < extent), IndexError, "index out of bounds for dimension"
+    )
     below = index < 0
     known = m.recorder.peek(below) if isinstance(below, StagedBool) else below
     if known is None:
@@ -553,7 +567,9 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
         if value.dim() or isinstance(value.numel(), torch.SymInt):
             folded = m.recorder.fold(m.recorder.value_of(value), value)
             if folded is None:
-                raise Unsupported("TC123", "printing or formatting a whole tensor", "format its elements (item() or tolist()) instead")
+                raise Unsupported(
+                    "TC123", "printing or formatting a whole tensor", "format its elements (item() or tolist()) instead"
+                )
             value = folded
         elif conversion:
             value = tensor_text(m, value)
@@ -571,19 +587,26 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
         return format_container(m, value, conversion, spec)
     if isinstance(value, torch.Tensor):
         with torch_adapter.real_mode():
-            return format({"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value, spec)
-    plain = {"s": str, "r": repr, "a": ascii}[conversion](value) if conversion else value
-    return format(plain, spec)
+            return format(_converted(value, conversion), spec)
+    return format(_converted(value, conversion), spec)
 
 
 def exception_text(m: Machine, exception: BaseException) -> Any:
     """``str(exception)`` with values of run time in it."""
     if type(exception).__str__ not in (BaseException.__str__, KeyError.__str__):
-        raise Unsupported("TC123", f"the text of a {type(exception).__name__} with values that are only known at run time")
+        raise Unsupported(
+            "TC123", f"the text of a {type(exception).__name__} with values that are only known at run time"
+        )
     args = exception.args
     if len(args) != 1:
         return format_value(m, args, "s", "")
     return format_value(m, args[0], "r" if isinstance(exception, KeyError) else "s", "")
+
+
+def _converted(value: Any, conversion: str) -> Any:
+    if not conversion:
+        return value
+    return str(value) if conversion == "s" else repr(value) if conversion == "r" else ascii(value)
 
 
 def tensor_text(m: Machine, value: torch.Tensor) -> Any:
@@ -605,7 +628,9 @@ def format_container(m: Machine, value: Any, conversion: str, spec: str) -> Any:
         operand = context().host("repr", (value.operand,), STR)
         return wrap(operand, STR, True, value.origins)
     if isinstance(value, dict):
-        pairs = [join_strings([format_value(m, k, "r", ""), ": ", format_value(m, v, "r", "")]) for k, v in value.items()]
+        pairs = [
+            join_strings([format_value(m, k, "r", ""), ": ", format_value(m, v, "r", "")]) for k, v in value.items()
+        ]
         return join_strings(["{", *_separated(pairs), "}"])
     items = [format_value(m, v, "r", "") for v in value]
     if isinstance(value, list):
@@ -632,7 +657,9 @@ def percent_format(m: Machine, text: str, values: Any) -> Any:
     row = list(values) if isinstance(values, tuple) else [values]
     out: list[Any] = []
     at = 0
-    for match in re.finditer(r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diouxXeEfFgGsr%])", text):
+    for match in re.finditer(
+        r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diouxXeEfFgGsr%])", text
+    ):
         out.append(text[at : match.start()])
         at = match.end()
         if match["kind"] == "%":
@@ -644,9 +671,13 @@ def percent_format(m: Machine, text: str, values: Any) -> Any:
         elif match["kind"] in "di" and not (match["flags"] or match["width"]):
             out.append(format_value(m, value, "", "d"))
         elif match["kind"] in "eEfFgG" and "-" not in match["flags"] and "#" not in match["flags"]:
-            out.append(format_value(m, value, "", match["flags"] + match["width"] + (match["precision"] or "") + match["kind"]))
+            out.append(
+                format_value(m, value, "", match["flags"] + match["width"] + (match["precision"] or "") + match["kind"])
+            )
         else:
-            raise Unsupported("TC123", f"the format {match.group()} of a value that is only known at run time", "use an f-string")
+            raise Unsupported(
+                "TC123", f"the format {match.group()} of a value that is only known at run time", "use an f-string"
+            )
     out.append(text[at:])
     return join_strings(out)
 

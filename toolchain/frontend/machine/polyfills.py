@@ -60,7 +60,7 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     iterators = [iter(x) for x in iterables]
     while iterators:
-        row = []
+        row: list[Any] = []
         for it in iterators:
             x = next(it, _MISSING)
             if x is _MISSING:
@@ -73,7 +73,9 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 
 def zip_strict(iterators: Any, position: int) -> None:
     if position:
-        raise ValueError(f"zip() argument {position + 1} is shorter than argument{'s 1-' if position > 1 else ' '}{position}")
+        raise ValueError(
+            f"zip() argument {position + 1} is shorter than argument{'s 1-' if position > 1 else ' '}{position}"
+        )
     for n, it in enumerate(iterators[1:], 2):
         if next(it, _MISSING) is not _MISSING:
             raise ValueError(f"zip() argument {n} is longer than argument{'s 1-' if n > 2 else ' '}{n - 1}")
@@ -188,7 +190,9 @@ def operator_(attempts: Any, left: Any, right: Any, symbol: str) -> Any:
     if symbol == "!=":
         return left is not right
     if symbol in ("<", "<=", ">", ">="):
-        raise TypeError(f"'{symbol}' not supported between instances of '{type(left).__name__}' and '{type(right).__name__}'")
+        raise TypeError(
+            f"'{symbol}' not supported between instances of '{type(left).__name__}' and '{type(right).__name__}'"
+        )
     raise TypeError(f"unsupported operand type(s) for {symbol}: '{type(left).__name__}' and '{type(right).__name__}'")
 
 

@@ -23,7 +23,9 @@ class TensorFactory:
     def from_scalar(self, value: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
         """``torch.tensor(value)``."""
         dtype = dtype or default_dtype(value)
-        operand = self._machine.recorder.host("full", (operand_of(value),), TensorType(dtype_name(dtype), ()), (dtype_name(dtype),))
+        operand = self._machine.recorder.host(
+            "full", (operand_of(value),), TensorType(dtype_name(dtype), ()), (dtype_name(dtype),)
+        )
         return self._machine.recorder.new_tensor((), dtype, operand)
 
     def from_nested(self, data: Any, dtype: torch.dtype | None) -> torch.Tensor:
@@ -42,7 +44,13 @@ class TensorFactory:
 
     def _common_dtype(self, data: Any) -> torch.dtype:
         kinds = {scalar_type(d) for d in _flat(data)}
-        return torch.get_default_dtype() if FLOAT in kinds else torch.int64 if INT in kinds or BOOL not in kinds else torch.bool
+        return (
+            torch.get_default_dtype()
+            if FLOAT in kinds
+            else torch.int64
+            if INT in kinds or BOOL not in kinds
+            else torch.bool
+        )
 
     def from_list(self, items: HostList, dtype: torch.dtype | None = None) -> torch.Tensor:
         """``torch.tensor(items)`` of a host list of numbers: one dimension of unknown extent."""
@@ -52,15 +60,19 @@ class TensorFactory:
             return torch.empty((0,), dtype=dtype or torch.get_default_dtype())
         kind = template.parts[0]
         if template.arity or kind not in (INT, FLOAT, BOOL):
-            recorder.need_constant(items.origins, "torch.tensor() of a list of unknown length with elements that are no numbers")
-        natural = {INT: torch.int64, FLOAT: torch.get_default_dtype(), BOOL: torch.bool}[kind]  # type: ignore[index]
+            recorder.need_constant(
+                items.origins, "torch.tensor() of a list of unknown length with elements that are no numbers"
+            )
+        natural = {INT: torch.int64, FLOAT: torch.get_default_dtype(), BOOL: torch.bool}[kind]
         chosen = dtype or natural
         if dtype is None and kind != FLOAT:
             # torch.tensor([]) is a float tensor: an empty list changes the dtype, and with it the path.
             empty = context_length(items) == 0
             if recorder.decide(empty) if not isinstance(empty, bool) else empty:
                 return torch.empty((0,), dtype=torch.get_default_dtype())
-        operand = recorder.host("list_tensor", (items.operand,), TensorType(dtype_name(chosen), (None,)), (dtype_name(chosen),))
+        operand = recorder.host(
+            "list_tensor", (items.operand,), TensorType(dtype_name(chosen), (None,)), (dtype_name(chosen),)
+        )
         return recorder.new_tensor((fresh_extent(recorder),), chosen, operand)
 
     def stack(self, items: HostList, dim: int = 0) -> torch.Tensor:
@@ -113,7 +125,9 @@ class TensorFactory:
         if tensor.dim() > 1:
             from toolchain.frontend.signals import Unsupported
 
-            raise Unsupported("TC125", "tolist() of a tensor with several dims, the first of unknown extent", "iterate over its rows")
+            raise Unsupported(
+                "TC125", "tolist() of a tensor with several dims, the first of unknown extent", "iterate over its rows"
+            )
         kind = BOOL if tensor.dtype == torch.bool else FLOAT if tensor.is_floating_point() else INT
         operand = recorder.host("tensor_list", (recorder.value_of(tensor),), ListType(kind))
         template = template_of(0 if kind == INT else 0.0 if kind == FLOAT else False)
@@ -135,5 +149,3 @@ def _flat(data: Any) -> list[Any]:
     if isinstance(data, torch.Tensor):
         return [0.0 if data.is_floating_point() else False if data.dtype == torch.bool else 0]
     return [data]
-
-
