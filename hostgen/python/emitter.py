@@ -277,14 +277,17 @@ def _wrapped(text: str, indent: str) -> list[str]:
     targets, _, source = text.partition(" = ")
     if len(indent) + len(text) <= _LINE_LENGTH or not (source.startswith("calls[") and ", " in targets):
         return [indent + text]
-    return textwrap.wrap(
-        f"({targets}) = {source}",
+    # Lines may only break inside of parentheses: not at the equals sign, which is therefore glued to its sides.
+    glued = "\u00a0=\u00a0"
+    lines = textwrap.wrap(
+        f"({targets}){glued}{source}",
         width=_LINE_LENGTH,
         initial_indent=indent,
         subsequent_indent=f"{indent} ",
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(glued, " = ") for line in lines]
 
 
 def _with_comment(text: str, comment: str, indent: int = 0) -> str:

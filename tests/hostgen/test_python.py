@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hostgen
+from hostgen.python.emitter import _wrapped
 from tests.hostgen.fake_runtime import FakeHost, plain
 from tests.ir.compare import call, coin, same
 from tests.ir.programs import (
@@ -138,6 +139,12 @@ def test_very_many_results_are_wrapped() -> None:
     case = Case(make_program(f.build()), VECTORS)
     assert all(len(line) <= 120 for line in body_lines(case) if "return" not in line)
     assert_agrees(run_pipeline(case.program), case, lambda: None)
+
+
+@pytest.mark.parametrize("length", range(1, 24))
+def test_wrapped_calls_are_python_wherever_the_line_ends(length: int) -> None:
+    names = ", ".join([f"v{i}" for i in range(100, 117)] + ["v" * length])
+    compile("\n".join(_wrapped(f"{names} = calls[0](source)", "    ")).strip(), "program.py", "exec")
 
 
 def test_functions_of_one_name_stay_apart() -> None:
