@@ -138,8 +138,10 @@ def check_recorded_calls(path: Path) -> None:
     if wrong:
         raise VerificationError(
             "TC521",
-            f"{path} disagrees with eager PyTorch on example {', '.join(map(str, wrong))} of {len(outcomes)}; do not use",
-            "`toolchain run` shows the results, `toolchain verify` the path; please report this defect of the toolchain",
+            f"{path} disagrees with eager PyTorch on example {', '.join(map(str, wrong))} of {len(outcomes)}; "
+            "do not use",
+            "`toolchain run` shows the results, `toolchain verify` the path; "
+            "please report this defect of the toolchain",
         )
 
 

@@ -1,7 +1,7 @@
 """Python program -> control-flow graph.
 
-The user's functions are interpreted (``machine``) on fake tensors (``recorder``), path by path (``explorer``); where paths
-meet in equal or mergeable states they go on as one (``merge``).
+The user's functions are interpreted (``machine``) on fake tensors (``recorder``), path by path (``explorer``); where
+paths meet in equal or mergeable states they go on as one (``merge``).
 """
 
 from __future__ import annotations

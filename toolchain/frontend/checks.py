@@ -95,7 +95,10 @@ def _check_not_empty(recorder: Recorder, name: str, args: tuple[Any, ...]) -> No
     dim = args[1] if len(args) > 1 and isinstance(args[1], int) else None
     extent = tensor.numel() if dim is None else tensor.shape[dim] if tensor.dim() else 1
     if isinstance(extent, torch.SymInt):
-        text = f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        text = (
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument."
+        )
         if dim is not None:
             text = f"{name}(): Expected reduction dim {dim} to have non-zero size."
         recorder.require_staged(extent > 0, RuntimeError if dim is None else IndexError, text)

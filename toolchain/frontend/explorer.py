@@ -1,8 +1,8 @@
 """Explores all paths of a program into a graph of blocks.
 
 Every node is a point of the program with an abstract state; processing it runs the machine until the block ends: at a
-decision (two successors), at a join (an arrival there), or with a return or raise. Nodes are processed in the order of the
-program, so that paths have met at a join before the exploration goes on behind it; a late arrival that does not fit
+decision (two successors), at a join (an arrival there), or with a return or raise. Nodes are processed in the order of
+the program, so that paths have met at a join before the exploration goes on behind it; a late arrival that does not fit
 widens the join's state and discards what was explored from the narrower one.
 """
 

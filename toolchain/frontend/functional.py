@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 aten = torch.ops.aten
 
 _RANDOM = frozenset(
-    ["rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_", "uniform_", "random_", "exponential_", "geometric_", "cauchy_", "log_normal_", "native_dropout", "rrelu_with_noise", "poisson"]
-)
+    [
+        "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "bernoulli_",
+        "multinomial", "normal", "normal_", "uniform_", "random_", "exponential_", "geometric_", "cauchy_",
+        "log_normal_", "native_dropout", "rrelu_with_noise", "poisson",
+    ]
+)  # fmt: skip
 METADATA_OPERATIONS = frozenset(
-    ["set_", "resize_", "resize_as_", "as_strided_", "transpose_", "t_", "squeeze_", "unsqueeze_", "swapaxes_", "swapdims_", "detach_"]
-)
+    [
+        "set_", "resize_", "resize_as_", "as_strided_", "transpose_", "t_", "squeeze_", "unsqueeze_", "swapaxes_",
+        "swapdims_", "detach_",
+    ]
+)  # fmt: skip
 _STRUCTURAL_CHECKS = frozenset(
     ("_assert_async", "_assert_scalar", "_functional_assert_async", "sym_constrain_range_for_size")
 )
@@ -65,7 +72,7 @@ def _local_scalar(recorder: Recorder, tensor: torch.Tensor) -> Any:
 
 
 def _change_metadata(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...]) -> torch.Tensor:
-    """PyTorch's own code changes the shape of a tensor that it has just made; the program itself may not (``Calls``)."""
+    """PyTorch's own code changes the shape of a tensor it has just made; the program itself may not (``Calls``)."""
     if name in ("set_", "resize_", "resize_as_", "as_strided_"):
         raise Unsupported("TC141", f"Tensor.{name} changes the memory of a tensor", "make a new tensor")
     target = args[0]
@@ -112,7 +119,10 @@ def _integer_indices(recorder: Recorder, source: torch.Tensor, indices: Any) -> 
         if isinstance(index, torch.Tensor) and index.dtype in (torch.bool, torch.uint8):
             for dim in range(index.dim()):
                 if index.shape[dim] != source.shape[len(out) + dim]:
-                    text = f"The shape of the mask at index {dim} does not match the shape of the indexed tensor at index {len(out) + dim}"
+                    text = (
+                        f"The shape of the mask at index {dim} does not match "
+                        f"the shape of the indexed tensor at index {len(out) + dim}"
+                    )
                     raise IndexError(text)
             places = recorder.apply(aten.nonzero.default, index)
             for dim in range(index.dim()):

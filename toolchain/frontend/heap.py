@@ -349,7 +349,8 @@ class World:
         out = []
         for value, image, ids in self._baseline.values():
             labels, refs = image_of(value)
-            if (tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1])) or labels != image[0]:
+            moved = tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1])
+            if moved or labels != image[0]:
                 out.append(value)
         return out
 

@@ -2,8 +2,8 @@
 
 The arrivals' heaps are walked in parallel. What is equal stays; numbers and tensors that differ become block arguments;
 lists of different length become host lists; anything else that differs means that the paths stay apart (``Mismatch``).
-Two leaves that differ in the same way on all arrivals share one argument, so relations such as "the counter is the length
-of the tensor" survive.
+Two leaves that differ in the same way on all arrivals share one argument, so relations such as "the counter is the
+length of the tensor" survive.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Hints:
 
     dims: per tensor leaf the dimensions that vary. signed: integers that may be negative. data: leaves that stem from
     tensor elements on some arrival. changed: objects from before the call that differ on some arrival, by ``id``.
-    owners: per tensor leaf the leaf that it is one tensor with; groups: the leaf that it shares a storage with, if it varies.
+    owners: per tensor leaf the leaf that it is one tensor with; groups: the leaf that it shares a storage with, if it
+    varies.
     storages: those from before the call whose contents vary, with their root.
     """
 
@@ -559,9 +560,9 @@ class Merger:
         """Views whose contents all arrivals have already computed alike."""
         first = self._arrivals[0].path
         for view, (version, operand) in first.values.items():
-            if view.storage is storage and view.base is not None and version == first.version(storage):
-                if all(self._current(a.path, view) == operand for a in self._arrivals):
-                    self._state.values[view] = (self._state.versions.get(storage, 0), operand)
+            is_current = view.storage is storage and view.base is not None and version == first.version(storage)
+            if is_current and all(self._current(a.path, view) == operand for a in self._arrivals):
+                self._state.values[view] = (self._state.versions.get(storage, 0), operand)
 
     def _initial(self, root: View) -> Operand:
         return self._recorder.constants.constant(root.storage)
@@ -576,8 +577,11 @@ class Merger:
         rows = [views[k] for k in members]
         distinct = {(key[-1], *(id(v) for v in row)) for key, row in zip(members, rows, strict=True)}
         if len(distinct) == 1:
+            merged = self._fresh_tensor(members[0], views[members[0]])
+            # One tensor stands for what were several objects on some path: ``is`` cannot tell them apart any more.
+            merged.__dict__["_toolchain_several"] = len(members) > 1
             for key in members:
-                self._tensors[key] = self._tensors.get(members[0]) or self._fresh_tensor(members[0], views[members[0]])
+                self._tensors[key] = merged
             return
         chains_agree = all(len({v.signature() for v in row}) == 1 for row in rows)
         if not chains_agree:

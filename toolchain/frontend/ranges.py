@@ -13,8 +13,13 @@ Range = tuple[int, int]
 
 # Operations whose result holds elements of their first operand, rearranged or selected.
 _SELECTS = frozenset(
-    ["view", "_unsafe_view", "reshape", "select", "slice", "transpose", "permute", "unsqueeze", "squeeze", "expand", "t", "unbind", "split", "split_with_sizes", "chunk", "alias", "detach", "clone", "contiguous", "gather", "index", "index_select", "_reshape_alias", "_to_copy", "diagonal", "copy", "repeat", "flip", "roll", "lift_fresh_copy", "unfold", "as_strided", "amax", "amin", "sort", "narrow"]
-)
+    [
+        "view", "_unsafe_view", "reshape", "select", "slice", "transpose", "permute", "unsqueeze", "squeeze", "expand",
+        "t", "unbind", "split", "split_with_sizes", "chunk", "alias", "detach", "clone", "contiguous", "gather",
+        "index", "index_select", "_reshape_alias", "_to_copy", "diagonal", "copy", "repeat", "flip", "roll",
+        "lift_fresh_copy", "unfold", "as_strided", "amax", "amin", "sort", "narrow",
+    ]
+)  # fmt: skip
 _INDEX_RESULTS = {"topk": 1, "sort": 1, "max": 1, "min": 1, "median": 1, "kthvalue": 1, "cummax": 1, "mode": 1}
 
 
@@ -54,7 +59,7 @@ class ElementRanges:
     def infer(
         self, target: str, args: tuple[Argument, ...], inputs: tuple[Any, ...], results: tuple[Value, ...]
     ) -> None:
-        """Records what follows for ``results`` of an operation; ``inputs`` are the raw arguments (tensors with shapes)."""
+        """Records what follows for an operation's ``results``; ``inputs`` are raw arguments (tensors with shapes)."""
         name = target.split(".")[1]
         if name in ("argmax", "argmin"):
             self.give(results[0], _extent_range(inputs[0], inputs[1] if len(inputs) > 1 else None))

@@ -288,7 +288,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         )
 
     def check(self, condition: StagedBool, exception: type[Exception], text: str) -> None:
-        """Raises ``exception(text)`` at run time unless ``condition`` holds: a decision where the program could catch it."""
+        """Raises ``exception(text)`` at run time unless ``condition`` holds: a decision if the program can catch it."""
         known = self.peek(condition)
         if known is None and self.in_try():
             known = self.decide(condition)

@@ -1,8 +1,8 @@
 """What PyTorch's fake kernels would assume in silence about extents: that an unknown one is not 1.
 
-An extent of 1 broadcasts, and is dropped by ``squeeze``. Two extents that may or may not be equal are taken as equal, and
-the program checks it: with eager's error where eager fails, with a refusal where eager would broadcast. ``squeeze`` is a
-decision.
+An extent of 1 broadcasts, and is dropped by ``squeeze``. Two extents that may or may not be equal are taken as equal,
+and the program checks it: with eager's error where eager fails, with a refusal where eager would broadcast. ``squeeze``
+is a decision.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the front end raises while it runs the user's program.
 
-Control signals derive from BaseException, so that ``except Exception`` in the user's code cannot catch them; once one is
-in flight the recorder is closed, so that ``finally`` blocks cannot record either.
+Control signals derive from BaseException, so that ``except Exception`` in the user's code cannot catch them; once one
+is in flight the recorder is closed, so that ``finally`` blocks cannot record either.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NeedsConstant(Signal):
 
 
 class KeepIdentity(Signal):
-    """A tensor that was merged from different storages is changed in place (or compared with ``is``): do not merge there."""
+    """A tensor merged from different storages is changed in place (or compared with ``is``): do not merge there."""
 
     def __init__(self, origins: frozenset[Origin]) -> None:
         super().__init__()
@@ -64,8 +64,8 @@ class ExplorationFailed(Exception):
 def is_internal(exception: BaseException) -> bool:
     """Whether ``exception`` is a defect of the front end, not something that the user's program raised.
 
-    What the front end raises on the program's behalf comes from a ``raise`` statement; native code of the program runs in
-    ``machine``.
+    What the front end raises on the program's behalf comes from a ``raise`` statement; native code of the program runs
+    in ``machine``.
     """
     trace = exception.__traceback__
     if trace is None:

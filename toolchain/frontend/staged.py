@@ -603,5 +603,8 @@ def list_type(template: Any, type_of: Callable[[Any], Type]) -> ListType:
 
 MATH_FUNCTIONS: dict[Callable[..., Any], str] = {
     getattr(math, name): name
-    for name in ["sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fabs", "fmod", "hypot", "isnan", "isinf", "isfinite"]
-}
+    for name in [
+        "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "atan2",
+        "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "fabs", "fmod", "hypot", "isnan", "isinf", "isfinite",
+    ]
+}  # fmt: skip

@@ -1,7 +1,7 @@
 """Storages, views and what a path knows about their contents.
 
-The unit of mutation is the storage. A tensor of the program is a ``View``: a chain of view operations from the root of a
-storage. In-place operations give the storage a new version; the views of older versions are derived again when read.
+The unit of mutation is the storage. A tensor of the program is a ``View``: a chain of view operations from the root of
+a storage. In-place operations give the storage a new version; the views of older versions are derived again when read.
 """
 
 from __future__ import annotations

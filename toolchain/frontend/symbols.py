@@ -21,7 +21,7 @@ Emit = Callable[[str, tuple[Operand, ...], ScalarType, tuple[object, ...]], Oper
 class SymbolSource:
     """A symbol is either a scalar operand, or the extent ``dim`` of a tensor.
 
-    is_data: the number depends on tensor elements through ``.item()`` (extents, even data-dependent ones, do not count).
+    is_data: the number depends on tensor elements through ``.item()`` (extents, even data-dependent ones, don't count).
     """
 
     operand: Operand

@@ -77,8 +77,8 @@ class PathShapeEnv(ShapeEnv):
                 fallback_value
             )  # metadata of a tensor whose contents exist already: only its layout is at stake
         if truth is None and fallback_value is not None:
-            # PyTorch's own conservative answer. Where it stands for an assumption, a deferred check says so and becomes one
-            # of the program (``require``); what it would get silently wrong was decided before (``shapes.before``).
+            # PyTorch's own conservative answer. Where it stands for an assumption, a deferred check says so and becomes
+            # one of the program (``require``); what it would get silently wrong was decided before (``shapes.before``).
             truth = fallback_value
         if truth is None:
             truth = self._questions.answer(orig_expr)

@@ -55,7 +55,8 @@ OTHER = {
     "select": "(bool, a, b) -> a if the first operand is true, else b (scalars, tensors or lists)",
     "list": "(elements...) -> list; a tuple element takes several operands, in order [tuple arity or 0]",
     "list_len": "(list) -> int",
-    "list_get": "(list, int) -> element; negative indices count from the end; IndexError outside. Tuples: one result each",
+    "list_get": "(list, int) -> element; negative indices count from the end; IndexError outside. "
+    "Tuples: one result each",
     "list_set": "(list, int, element...) -> list",
     "list_append": "(list, element...) -> list",
     "list_insert": "(list, int, element...) -> list",

@@ -82,7 +82,8 @@ class Jump:
 class Branch:
     """Goes to ``then`` if ``condition`` (a bool scalar) holds, else to ``orelse``.
 
-    kind: "data" if it depends on tensor elements; "size" if only on extents of tensors (such a decision cannot be forced).
+    kind: "data" if it depends on tensor elements; "size" if only on extents of tensors (such a decision cannot be
+    forced).
     """
 
     condition: Value

@@ -52,7 +52,8 @@ class Subgraph:
 class Function:
     """The control-flow graph of one entry in one state.
 
-    The entry block's parameters are the state's slots (in order), then the input leaves that are tensors or host scalars.
+    The entry block's parameters are the state's slots (in order), then the input leaves that are tensors or host
+    scalars.
     blocks: in reverse postorder; ``blocks[0]`` is the entry.
     """
 
@@ -64,8 +65,8 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class InputDim:
-    """Extent of one dimension of an input: fixed when ``size`` is set; otherwise equal for all dims with the same ``name``
-    only by chance: every dim is checked on its own against ``minimum`` and ``maximum``."""
+    """Extent of one dimension of an input: fixed when ``size`` is set; otherwise equal for all dims with the same
+    ``name`` only by chance: every dim is checked on its own against ``minimum`` and ``maximum``."""
 
     size: int | None
     minimum: int = 0
@@ -85,8 +86,8 @@ class InputLeaf:
 class EntryPoint:
     """One shape of call that the program accepts.
 
-    signature: the arguments as a pytree whose root is a tuple (args tuple, kwargs dict); leaves are ``Value`` for inputs
-               (in the order of ``inputs``) and literals for constants.
+    signature: the arguments as a pytree whose root is a tuple (args tuple, kwargs dict); leaves are ``Value`` for
+               inputs (in the order of ``inputs``) and literals for constants.
     """
 
     name: str
@@ -96,7 +97,7 @@ class EntryPoint:
 
 @dataclass(frozen=True, slots=True)
 class StateSlot:
-    """Something that calls leave behind: a buffer or attribute, named by its path from the module (``"layer.cache"``)."""
+    """What calls leave behind: a buffer or attribute, named by its path from the module (``"layer.cache"``)."""
 
     name: str
     type: Type
@@ -118,7 +119,8 @@ class State:
 class Program:
     """Everything that the front end knows about a module.
 
-    states[0] is the state after loading; ``initial_state`` gives its slots' first values (names of constants, or literals).
+    states[0] is the state after loading; ``initial_state`` gives its slots' first values (names of constants, or
+    literals).
     functions: one per (entry, state).
     subgraphs: empty until the partition pass has run.
     """

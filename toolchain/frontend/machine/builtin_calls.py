@@ -191,8 +191,14 @@ def _collect(native: Any, polyfill: Any) -> Any:
     return handle
 
 
-_OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift", "lt", "le", "eq", "ne", "gt", "ge"]
-_ITERTOOLS = ["count", "cycle", "chain", "repeat", "islice", "accumulate", "takewhile", "dropwhile", "filterfalse", "starmap", "compress", "pairwise", "zip_longest"]
+_OPERATORS = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift", "lt",
+    "le", "eq", "ne", "gt", "ge",
+]  # fmt: skip
+_ITERTOOLS = [
+    "count", "cycle", "chain", "repeat", "islice", "accumulate", "takewhile", "dropwhile", "filterfalse", "starmap",
+    "compress", "pairwise", "zip_longest",
+]  # fmt: skip
 _COMBINATORICS = ("product", "permutations", "combinations", "combinations_with_replacement")
 
 
@@ -206,7 +212,7 @@ def _operator(function: Any) -> Any:
 
 
 def _listed(native: Any) -> Any:
-    """An iterator of native code over arguments that do not change: its elements at once, so that its position shows."""
+    """An iterator of native code over arguments that do not change: its elements at once, so its position shows."""
 
     def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
         static = [operations.iterate_static(m, a) if not isinstance(a, int) else a for a in args]
@@ -642,19 +648,19 @@ def refuse_if_not_deterministic(function: Any) -> None:
 def handlers() -> dict[Any, Any]:
     """All handlers, by the function that they stand for."""
     table: dict[Any, Any] = {
-        int: _int, float: _float, bool: _bool, len: _len, range: _range, isinstance: _isinstance, type: _type, abs: _abs,
-        round: _round, divmod: _divmod, pow: _pow, callable: _callable, str: _str, repr: _repr, format: _format,
-        print: _print, warnings.warn: _warn, super: _super, getattr: _getattr, setattr: _setattr, iter: _iter, next: _next,
-        reversed: _reversed,
+        int: _int, float: _float, bool: _bool, len: _len, range: _range, isinstance: _isinstance, type: _type,
+        abs: _abs, round: _round, divmod: _divmod, pow: _pow, callable: _callable, str: _str, repr: _repr,
+        format: _format, print: _print, warnings.warn: _warn, super: _super, getattr: _getattr, setattr: _setattr,
+        iter: _iter, next: _next, reversed: _reversed,
         max: _extreme("max", polyfills.max_), min: _extreme("min", polyfills.min_),
-        all: _polyfilled(all, polyfills.all_), any: _polyfilled(any, polyfills.any_), sum: _polyfilled(sum, polyfills.sum_),
-        sorted: _polyfilled(sorted, polyfills.sorted_),
+        all: _polyfilled(all, polyfills.all_), any: _polyfilled(any, polyfills.any_),
+        sum: _polyfilled(sum, polyfills.sum_), sorted: _polyfilled(sorted, polyfills.sorted_),
         enumerate: _polyfilled(enumerate, polyfills.enumerate_, always=True),
         zip: _polyfilled(zip, polyfills.zip_, always=True), map: _polyfilled(map, polyfills.map_, always=True),
         filter: _polyfilled(filter, polyfills.filter_, always=True),
         functools.reduce: _polyfilled(functools.reduce, polyfills.reduce_, always=True),
-        list: _collect(list, polyfills.list_), tuple: _collect(tuple, polyfills.tuple_), set: _collect(set, polyfills.set_),
-        dict: _collect(dict, polyfills.dict_),
+        list: _collect(list, polyfills.list_), tuple: _collect(tuple, polyfills.tuple_),
+        set: _collect(set, polyfills.set_), dict: _collect(dict, polyfills.dict_),
         locals: _refused("locals()", "name the variables"), eval: _refused("eval()", "write the expression"),
         exec: _refused("exec()", "write the code"), globals: _refused("globals()", "name the variables"),
         open: _refused("open()", "read the file before the model is built"), input: _refused("input()", "pass it in"),

@@ -111,7 +111,7 @@ class Calls:
                 function, args = self._module_call(function, args)
             elif isinstance(function, type):
                 return self._construct(function, args, kwargs, mode)
-            elif isinstance(function, (BuiltinMethodType,)) or not hasattr(type(function), "__call__"):
+            elif isinstance(function, BuiltinMethodType) or not callable(function):
                 return self.native(function, args, kwargs)
             else:
                 inner = type(function).__call__
@@ -309,7 +309,8 @@ def _fill_defaults(function: FunctionType, values: list[Any], count: int) -> Non
         kind = "positional" if values.index(NULL) < count else "keyword-only"
         listed = " and ".join(f"'{n}'" for n in missing)
         raise TypeError(
-            f"{function.__qualname__}() missing {len(missing)} required {kind} argument{'s' if len(missing) > 1 else ''}: {listed}"
+            f"{function.__qualname__}() missing {len(missing)} required {kind} "
+            f"argument{'s' if len(missing) > 1 else ''}: {listed}"
         )
 
 
@@ -365,8 +366,12 @@ def _is_foreign(function: Any) -> bool:
 
 
 _MOVERS = frozenset(
-    ["append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "copy", "reverse", "get", "setdefault", "update", "items", "values", "keys", "__setitem__", "add", "discard", "__init__", "__new__", "__setattr__", "setattr", "__iter__", "popitem", "rotate"]
-)
+    [
+        "append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "copy", "reverse", "get", "setdefault",
+        "update", "items", "values", "keys", "__setitem__", "add", "discard", "__init__", "__new__", "__setattr__",
+        "setattr", "__iter__", "popitem", "rotate",
+    ]
+)  # fmt: skip
 
 
 def _moves_references(function: Any) -> bool:

@@ -12,8 +12,12 @@ import networkx as nx
 EXIT = -1
 
 _CONDITIONAL = frozenset(
-    ["JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE", "FOR_ITER", "SEND"]
-)
+    [
+        "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE",
+        "POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE",
+        "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE", "FOR_ITER", "SEND",
+    ]
+)  # fmt: skip
 _UNCONDITIONAL = frozenset(("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"))
 _ENDS = frozenset(("RETURN_VALUE", "RAISE_VARARGS", "RERAISE"))
 
@@ -45,7 +49,7 @@ class CodeInfo:
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
-        raw = [i for i in dis.get_instructions(code, show_caches=False)]
+        raw = list(dis.get_instructions(code, show_caches=False))
         number = {i.offset: n for n, i in enumerate(raw)}
         instructions: list[Instruction] = []
         for i in raw:
@@ -171,8 +175,8 @@ class CodeInfo:
         return tuple(frozenset(names) | cells for names in live)
 
     def live_at(self, pc: int, current: int) -> frozenset[int]:
-        """The locals that a frame may still read. While instruction ``current`` waits for a call, ``pc`` is behind it, but
-        control can also go to its other successors (the end of a ``for``) and to its handler."""
+        """The locals that a frame may still read. While instruction ``current`` waits for a call, ``pc`` is behind it,
+        but control can also go to its other successors (the end of a ``for``) and to its handler."""
         if pc == current:
             return self.live[pc]
         handler = self.handler_at(current)

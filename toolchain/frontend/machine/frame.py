@@ -20,8 +20,8 @@ class _Null:
 NULL = _Null()
 """An unbound local, or the empty slot that CPython pushes beside a callable."""
 
-# What happens to the result of a frame in the frame below: ("push",), ("discard",), ("object", instance), ("for", target),
-# ("send", target), ("next", has_default, default), ("native",)
+# What happens to the result of a frame in the frame below: ("push",), ("discard",), ("object", instance),
+# ("for", target), ("send", target), ("next", has_default, default), ("native",)
 ReturnMode = tuple[Any, ...]
 PUSH: ReturnMode = ("push",)
 
@@ -36,7 +36,8 @@ class Frame:
     """
 
     __slots__ = (
-        "current", "function", "generator", "handled", "heads", "info", "kw_names", "locals", "mode", "open", "pc", "stack"
+        "current", "function", "generator", "handled", "heads", "info",
+        "kw_names", "locals", "mode", "open", "pc", "stack",
     )  # fmt: skip
 
     def __init__(self, info: CodeInfo, function: FunctionType, local_values: list[Any], mode: ReturnMode) -> None:

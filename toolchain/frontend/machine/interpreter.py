@@ -30,7 +30,10 @@ _BINARY = {
     "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul, "&=": operator.iand, "|=": operator.ior,
     "^=": operator.ixor, "<<=": operator.ilshift, ">>=": operator.irshift,
 }  # fmt: skip
-_SYMBOLS = ["+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^", "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=", ">>=", "-=", "/=", "^="]
+_SYMBOLS = [
+    "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^", "+=", "&=", "//=", "<<=", "@=", "*=", "%=",
+    "|=", "**=", ">>=", "-=", "/=", "^=",
+]  # fmt: skip
 _BINARY_BY_NUMBER = [_BINARY[s] for s in _SYMBOLS]
 _COMPARE = {
     "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, ">=": operator.ge
@@ -92,11 +95,8 @@ class Machine:
 
     @staticmethod
     def _catches(frame: Frame) -> bool:
-        handler = frame.info.handler_at(frame.current)
-        if handler is None:
-            return False
         # A handler that only cleans up and re-raises (with, finally) still observes the exception: it counts as well.
-        return True
+        return frame.info.handler_at(frame.current) is not None
 
     def push_frame(self, frame: Frame) -> None:
         if len(self.frames) > 200:

@@ -1,5 +1,5 @@
-"""``itertools`` in Python, for the same reason as ``polyfills``: an iterator of native code hides its position, and calls
-the user's functions where the machine cannot see them."""
+"""``itertools`` in Python, for the same reason as ``polyfills``: an iterator of native code hides its position, and
+calls the user's functions where the machine cannot see them."""
 
 from __future__ import annotations
 

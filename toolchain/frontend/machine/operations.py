@@ -45,7 +45,8 @@ def unsupported_operation(exception: BaseException) -> Unsupported:
     text = str(exception).splitlines()[0] if str(exception) else type(exception).__name__
     return Unsupported(
         "TC136",
-        f"this operation's result depends on tensor elements in a way that cannot be staged ({type(exception).__name__}: {text[:120]})",
+        "this operation's result depends on tensor elements in a way that cannot be staged "
+        f"({type(exception).__name__}: {text[:120]})",
         "replace it by operations with a shape that is known, or by nonzero() and indexing",
     )
 
@@ -74,9 +75,10 @@ def box(recorder: Recorder, value: Any) -> Any:
         if any(torch_adapter.is_symbolic(x) for x in value):
             return StagedSize(box(recorder, x) for x in value)
         return value
-    if kind is tuple or kind is list:
-        if any(torch_adapter.is_symbolic(x) or type(x) in (tuple, list, torch.Size) for x in value):
-            return kind(box(recorder, x) for x in value)
+    if (kind is tuple or kind is list) and any(
+        torch_adapter.is_symbolic(x) or type(x) in (tuple, list, torch.Size) for x in value
+    ):
+        return kind(box(recorder, x) for x in value)
     return value
 
 
@@ -174,6 +176,8 @@ def is_(m: Machine, left: Any, right: Any) -> Any:
             conflict = m.recorder.state.conflicts.get(m.recorder.view_of(tensor).storage)
             if conflict:
                 raise KeepIdentity(conflict)
+    if left is right and isinstance(left, torch.Tensor) and left.__dict__.get("_toolchain_several"):
+        raise Unsupported("TC120", "the identity of tensors that are one on some paths and several on others")
     if isinstance(left, StagedNumber) and isinstance(right, (int, float, StagedNumber)):
         raise Unsupported(
             "TC120", "the identity of a number that is only known at run time", "compare with == instead of is"

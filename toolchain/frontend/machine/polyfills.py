@@ -9,14 +9,14 @@ _MISSING = object()
 
 
 def all_(iterable: Any) -> Any:
-    for x in iterable:
+    for x in iterable:  # noqa: SIM110 (this is what ``all`` becomes)
         if not x:
             return False
     return True
 
 
 def any_(iterable: Any) -> Any:
-    for x in iterable:
+    for x in iterable:  # noqa: SIM110 (this is what ``any`` becomes)
         if x:
             return True
     return False

@@ -1,5 +1,5 @@
-"""Operators, truth and membership of the user's classes: their special methods are interpreted, never run natively, since
-native code would see staged values for what they are."""
+"""Operators, truth and membership of the user's classes: their special methods are interpreted, never run natively,
+since native code would see staged values for what they are."""
 
 from __future__ import annotations
 
