@@ -1,7 +1,8 @@
 """Scalars, strings and lists that are only known when the compiled program runs.
 
 The user's code never holds PyTorch's raw symbolic numbers; it holds these. Every operation of Python's data model is
-here: it is staged (recorded as a host operation), a decision, or refused. ``Context`` is what they need of the recorder.
+here: it is staged (recorded as a host operation), a decision, or refused. ``Context`` is what they need of the
+recorder.
 """
 
 from __future__ import annotations
