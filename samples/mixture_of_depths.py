@@ -39,12 +39,14 @@ class MixtureOfDepths(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.words = nn.Embedding(VOCABULARY, WIDTH)
+        # Small, but equal words differ: among equal scores, which one topk takes is not defined.
+        self.places = nn.Parameter(0.02 * torch.randn(LENGTH, WIDTH, generator=torch.Generator().manual_seed(1)))
         self.blocks = nn.ModuleList(RoutedBlock() for _ in range(LAYERS))
         self.head = nn.Linear(WIDTH, VOCABULARY)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """Tokens (1x12, int64) to the next token's logits at every place (1x12x200)."""
-        x = self.words(tokens)
+        x = self.words(tokens) + self.places
         for block in self.blocks:
             x = block(x)
         return self.head(x)

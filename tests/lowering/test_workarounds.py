@@ -17,7 +17,7 @@ from tests.lowering.hard_values import NAN
 from tests.lowering.support import HERE, Case, Runner, check, op, record, scalar, subgraph, tensor
 from toolchain.diagnostics import LoweringError
 from toolchain.ir import Subgraph, Value
-from toolchain.lowering import Target, compile_subgraphs, decompositions, export, iree
+from toolchain.lowering import Target, compile_subgraphs, decompositions, export, iree, parse_target
 from toolchain.lowering.iree import find_compiler
 
 aten = torch.ops.aten
@@ -158,3 +158,13 @@ def test_limitations_still_hold(name: str, cpu: Target, tmp_path: Path, limited_
         assert Runner(module)(torch.tensor([1e-40]))[0].tolist() == [0.0]
     else:
         assert not _is_right(record("sub0", case), case, cpu, tmp_path, limited_compiler)
+
+
+def test_two_nonzeros_in_one_module_are_wrong() -> None:
+    """Why the partition gives every ``nonzero`` a call of its own (``toolchain.passes.levels.ONE_PER_CALL``)."""
+    row = torch.tensor([-0.5, 0.0, 0.25, -4.0, 8.0])
+    case = Case(lambda x: (torch.nonzero(~(x > 0)), torch.nonzero(x > 0)), (row,), (), True)
+    target = parse_target("cpu")
+    compiled = compile_subgraphs([record("two_nonzeros", case)], [target])
+    with pytest.raises(AssertionError):
+        check(case, compiled.modules["two_nonzeros", target.name])

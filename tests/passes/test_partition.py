@@ -5,7 +5,7 @@ import torch
 
 from tests.ir.programs import CASES, Case, L, S, V, checks, counted_loop, make_program, vector
 from tests.passes.pass_testing import blocks, calls, check
-from toolchain.ir import BOOL, FLOAT, INT, STR, HostOp, Leaf, Operation, TensorOp, TensorType
+from toolchain.ir import BOOL, FLOAT, INT, STR, HostOp, Leaf, Operation, Sequence, TensorOp, TensorType
 from toolchain.ir.builder import FunctionBuilder
 from toolchain.passes.partition import partition
 
@@ -62,3 +62,16 @@ def test_unused_results_are_not_returned_and_others_in_order() -> None:
 
 
 V2, I2 = TensorType("float32", (2,)), TensorType("int64", (2,))
+
+
+def test_each_nonzero_has_a_call_of_its_own() -> None:
+    f = FunctionBuilder("masks")
+    entry = f.block(V)
+    (x,) = entry.parameters
+    mask, positions = TensorType("bool", (4,)), TensorType("int64", (None, 1))
+    above = entry.tensor("aten.nonzero.default", entry.tensor("aten.gt.Scalar", x, 0, type=mask), type=positions)
+    below = entry.tensor("aten.nonzero.default", entry.tensor("aten.le.Scalar", x, 0, type=mask), type=positions)
+    entry.return_(Sequence("tuple", (Leaf(above), Leaf(below))))
+    program = make_program(f.build(), inputs=(V,))
+    changed = check(partition, Case(program, (((vector(1, -1, 0, 2),),),)))
+    assert len(changed.subgraphs) == 2
