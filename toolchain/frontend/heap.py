@@ -286,6 +286,9 @@ class World:
             image = image_of(assigned)
             self._baseline[id(assigned)] = (assigned, image, tuple(map(id, image[1])))
             self.names[id(assigned)] = str(assigned.space.get("__name__", "globals"))
+        self._tables = [
+            (_is_table(value), tuple(_plain(n) for n in image[0])) for value, image, _ in self._baseline.values()
+        ]
 
     def __contains__(self, value: Any) -> bool:
         return id(value) in self._baseline
@@ -347,7 +350,12 @@ class World:
     def changed(self) -> list[Any]:
         """The objects whose contents differ from then, in a fixed order."""
         out = []
-        for value, image, ids in self._baseline.values():
+        for (is_table, names), (value, image, ids) in zip(self._tables, self._baseline.values(), strict=True):
+            # Most objects of a model are tables: without this short cut, exploring takes three times as long.
+            if is_table:
+                table = value if isinstance(value, dict) else vars(value)
+                if len(table) == len(ids) and (*table,) == names and (*map(id, table.values()),) == ids:
+                    continue
             labels, refs = image_of(value)
             moved = tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1])
             if moved or labels != image[0]:
@@ -359,6 +367,18 @@ class World:
         for value in self.changed():
             if id(value) not in images:
                 put_back(value, self._baseline[id(value)][1])
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a dict holds everything that ``image_of`` sees of ``value``: itself, or its ``__dict__``."""
+    if isinstance(value, torch.nn.Module):
+        return not isinstance(value, dict) and not any("__slots__" in vars(kind) for kind in type(value).__mro__)
+    return type(value) in (dict, OrderedDict)
+
+
+def _plain(label: Any) -> Any:
+    """The key or name in a label of ``image_of``."""
+    return label[1] if isinstance(label, tuple) else label
 
 
 def _is_code(value: Any) -> bool:
