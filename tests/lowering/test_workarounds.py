@@ -64,7 +64,7 @@ def _is_right(graph: Subgraph, case: Case, cpu: Target, tmp_path: Path, compiler
         check(case, compiled.modules["sub0", "cpu"])
     except (LoweringError, AssertionError):
         return False
-    return True
+    return not compiled.unfused  # what only compiles in the second attempt needs its replacement
 
 
 @pytest.mark.slow
