@@ -43,7 +43,6 @@ _NEEDED: dict[str, tuple[tuple[Any, ...], Case]] = {
     "masked_select": ((aten.masked_select.default,), Case(lambda x: torch.masked_select(x, x > 0), (_ROW,))),
     "cat": ((aten.cat.default,), Case(lambda x: torch.cat([x, x]), (torch.zeros(0, 3),))),
     "cdist": ((aten._cdist_forward.default,), Case(torch.cdist, (torch.zeros(2, 3), torch.ones(2, 3)))),
-    "log_softmax": ((aten._log_softmax.default,), Case(lambda x: x.log_softmax(0), (_ROW,), (), True)),
     "roll": ((aten.roll.default,), Case(lambda x: x.roll(1, 0), (_ROW,), (), True)),
     "gelu_tanh": ((aten.gelu.default,), Case(lambda x: F.gelu(x, approximate="tanh"), (torch.linspace(-2, 2, 9),))),
 }

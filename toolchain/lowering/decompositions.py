@@ -356,14 +356,6 @@ def _attention(
     return torch.matmul(torch.softmax(scores, -1), value), _logsumexp(scores, [-1])
 
 
-@_replaces(aten._log_softmax.default)
-def _log_softmax(x: Tensor, dim: int, half_to_float: bool = False) -> Tensor:
-    wide = x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
-    shifted = wide if _is_empty(x) or x.dim() == 0 else wide - torch.amax(wide, dim, True)
-    out = shifted - torch.log(torch.sum(torch.exp(shifted), dim, True))
-    return out if half_to_float else out.to(x.dtype)
-
-
 @_replaces(aten.logsumexp.default)
 def _logsumexp(x: Tensor, dim: list[int], keepdim: bool = False) -> Tensor:
     x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
