@@ -28,7 +28,6 @@ from toolchain.ir import (
     FLOAT,
     INT,
     Argument,
-    Constant,
     HostOp,
     Location,
     Operand,
@@ -36,7 +35,6 @@ from toolchain.ir import (
     TensorOp,
     Type,
     Value,
-    leaves,
 )
 
 aten = torch.ops.aten
@@ -445,12 +443,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return None
         return checks.fold(operand, self._definitions, self.constants.tensors)
 
-    def leaves_of(self, argument: Argument) -> list[Any]:
-        return list(leaves(argument))
-
-    def definition(self, operand: Operand) -> tuple[TensorOp, int] | None:
-        return self._definitions.get(operand.id) if isinstance(operand, Value) else None
-
 
 class _Pause:
     def __init__(self, recorder: Recorder) -> None:
@@ -465,8 +457,3 @@ class _Pause:
 
 def _show(number: Any) -> str:
     return str(number) if isinstance(number, int) else "an unknown number of"
-
-
-def constant_of(recorder: Recorder, tensor: torch.Tensor) -> Constant | None:
-    operand = recorder.value_of(tensor)
-    return operand if isinstance(operand, Constant) else None

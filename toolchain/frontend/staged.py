@@ -16,7 +16,7 @@ import sympy
 import torch
 
 from toolchain.frontend.signals import Origin, Unsupported
-from toolchain.ir import BOOL, FLOAT, INT, STR, ListType, Operand, ScalarType, Type
+from toolchain.ir import BOOL, FLOAT, INT, STR, Operand, ScalarType, Type
 
 NO_ORIGINS: frozenset[Origin] = frozenset()
 
@@ -596,10 +596,6 @@ def minimum(opcode: str, left: Any, right: Any) -> Any:
     kind = scalar_type(left)
     operand = context().host(opcode, (operand_of(left), operand_of(right)), kind)
     return wrap(operand, kind, any(v.is_data for v in staged), union_origins(*staged))
-
-
-def list_type(template: Any, type_of: Callable[[Any], Type]) -> ListType:
-    return ListType(None if template is None else type_of(template))
 
 
 MATH_FUNCTIONS: dict[Callable[..., Any], str] = {

@@ -6,7 +6,6 @@ so that what one path assumes cannot leak into another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import sympy
@@ -149,11 +148,6 @@ def forget_memos(tensor: torch.Tensor) -> None:
     if isinstance(tensor, FakeTensor):
         for memo in ("nonzero_memo", "item_memo", "unique_memo", "unique_consecutive_memo"):
             setattr(tensor, memo, None)
-
-
-def run_fake(fake_mode: FakeTensorMode, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    with fake_mode:
-        return function(*args, **kwargs)
 
 
 def to_fake(fake_mode: FakeTensorMode, arguments: Any) -> Any:

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from types import CellType, FunctionType
 from typing import Any, Protocol
 
-import torch
-
 from toolchain.frontend.machine import operations as ops
 from toolchain.frontend.machine import protocols
 from toolchain.frontend.machine.calls import PUSHED, Calls
@@ -972,10 +970,6 @@ def _with_except_start(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 def start_frame(function: FunctionType, local_values: list[Any], mode: ReturnMode) -> Frame:
     return Frame(code_info(function.__code__), function, local_values, mode)
-
-
-def is_tensor(value: object) -> bool:
-    return isinstance(value, torch.Tensor)
 
 
 __all__ = ["Driver", "Finished", "HostList", "Machine", "start_frame"]

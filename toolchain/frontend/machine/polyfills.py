@@ -157,13 +157,6 @@ def extend_(target: Any, iterable: Any) -> None:
         target.append(x)
 
 
-def numel_(size: Any) -> Any:
-    n = 1
-    for extent in size:
-        n = n * extent
-    return n
-
-
 def index_(sequence: Any, value: Any) -> Any:
     for i, x in enumerate(sequence):
         if x == value:
