@@ -13,6 +13,14 @@ FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 
 
+def parameter_key(index: int) -> str:
+    """The key under which a module asks for its ``index``-th weight, in scope "model".
+
+    It is as long as the keys of the weight archive, hashes in hexadecimal, so that they can take its place in a file.
+    """
+    return f"w{index:063}"
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A file of the bundle.
@@ -228,7 +236,7 @@ class Instance:
     """A module with its weights bound; hosts call it by its position in ``Manifest.instances``.
 
     module:  ``Module.id``.
-    weights: names of weights for the module's parameters "w0", "w1", ... in scope "model".
+    weights: names of weights, one for each ``parameter_key`` of the module in scope "model".
     """
 
     module: str

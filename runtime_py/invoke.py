@@ -13,7 +13,7 @@ from iree.runtime.version import VERSION
 from runtime_py.device import Device
 from runtime_py.dtypes import DTYPES
 from runtime_py.errors import BundleError, DeviceError
-from runtime_py.format import Instance, Manifest, Module, Weight
+from runtime_py.format import Instance, Manifest, Module, Weight, parameter_key
 from runtime_py.integrity import OpenBundle
 
 # Takes buffer views, ints and floats; gives a buffer view, or a tuple of them unless there is exactly one result.
@@ -55,11 +55,11 @@ class Archive:
             raise BundleError("RT102", f"the bundle has no weight {name!r}") from None
 
     def provider(self, names: tuple[str, ...]) -> Any:
-        """An IREE parameter provider: scope "model", keys "w0", "w1", ... are the weights ``names``."""
+        """An IREE parameter provider: scope "model", each ``parameter_key`` is one of the weights ``names``."""
         index = iree.ParameterIndex()
         for i, name in enumerate(names):
             weight = self.weight(name)
-            index.add_from_file_handle(f"w{i}", self._handle, weight.length, weight.offset)
+            index.add_from_file_handle(parameter_key(i), self._handle, weight.length, weight.offset)
         return index.create_provider("model")
 
     def view(self, name: str, device: Device) -> Any:

@@ -12,6 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
+from runtime_py.format import parameter_key
 from toolchain.ir import FLOAT, INT, Constant, Location, Subgraph, TensorOp, TensorType, Value
 from toolchain.lowering import CompiledModule
 
@@ -101,7 +102,7 @@ class Runner:
         if weights:
             index = rt.ParameterIndex()
             for number, weight in enumerate(weights):
-                index.add_buffer(f"w{number}", to_numpy(weight).tobytes())
+                index.add_buffer(parameter_key(number), to_numpy(weight).tobytes())
             modules.insert(0, rt.create_io_parameters_module(instance, index.create_provider(scope="model")))
         vm_module = rt.VmModule.copy_buffer(instance, module.path.read_bytes())
         self._context = rt.VmContext(instance, [*modules, vm_module])

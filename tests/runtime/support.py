@@ -12,7 +12,7 @@ from typing import Any
 import iree.compiler
 import torch
 
-from runtime_py.format import Versions
+from runtime_py.format import Versions, parameter_key
 from toolchain.bundle import write_bundle
 from toolchain.ir import (
     INT,
@@ -47,10 +47,10 @@ VERSIONS = Versions("0", "0", "0", "3.13.0")
 F4 = TensorType("float32", (4,))
 PREDICATE = TensorType("bool", ())
 
-STEP = """
-module @step {
-  util.global private @w0 = #flow.parameter.named<"model"::"w0"> : tensor<4xf32>
-  func.func @main(%x: tensor<4xf32>, %n: i64) -> (tensor<4xf32>, tensor<i1>) {
+STEP = f"""
+module @step {{
+  util.global private @w0 = #flow.parameter.named<"model"::"{parameter_key(0)}"> : tensor<4xf32>
+  func.func @main(%x: tensor<4xf32>, %n: i64) -> (tensor<4xf32>, tensor<i1>) {{
     %w = util.global.load @w0 : tensor<4xf32>
     %t = tensor.from_elements %n : tensor<i64>
     %f = arith.sitofp %t : tensor<i64> to tensor<f32>
@@ -62,8 +62,8 @@ module @step {
     %limit = arith.constant dense<3.0> : tensor<f32>
     %p = arith.cmpf ogt, %first, %limit : tensor<f32>
     return %y, %p : tensor<4xf32>, tensor<i1>
-  }
-}
+  }}
+}}
 """
 ADD = """
 module @add {

@@ -40,7 +40,7 @@ class CompiledModule:
     name:                of the module inside the VMFB; derived from its content.
     entry:               the function to call.
     parameters, results: how each travels: a buffer view, or a VM integer or double.
-    weights:             dtype and dims of the parameters ``w0``, ``w1``, ... of scope ``model`` that it loads.
+    weights:             dtype and dims of the parameters that it loads, by ``parameter_key`` from scope ``model``.
     cpu_flags:           what the machine must have, as ``/proc/cpuinfo`` names it.
     """
 

@@ -1,7 +1,7 @@
 """Graph of ATen operations -> MLIR text in torch-mlir's torch dialect, which iree-compile reads.
 
 Weights become named parameters, not arguments: the compiler may then pack and fold them when a module is loaded, and
-one module serves any number of weight sets. The parameters' names are ``w0``, ``w1``, ... in the scope ``model``.
+one module serves any number of weight sets. They are called by ``parameter_key`` in the scope ``model``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import torch as torch_dialect
 from torch_mlir.extras.fx_importer import FxImporter
 
+from runtime_py.format import parameter_key
 from toolchain.diagnostics import LoweringError
 from toolchain.lowering.iree import ENTRY, PARAMETER_SCOPE, MlirModule
 
@@ -58,7 +59,7 @@ def _bind_weights(module: ir.Block, function: ir.Operation, weights: int) -> Non
     for number in range(weights):
         argument = block.arguments[first + number]
         kind = _builtin_type(argument.type)
-        _declare(module, f"w{number}", kind)
+        _declare(module, number, kind)
         with ir.InsertionPoint(block.operations[number * 2] if number else block.operations[0]):
             symbol = {"global": ir.FlatSymbolRefAttr.get(f"w{number}")}
             load = ir.Operation.create("util.global.load", results=[kind], attributes=symbol)
@@ -69,12 +70,13 @@ def _bind_weights(module: ir.Block, function: ir.Operation, weights: int) -> Non
     _retype(function, [argument.type for argument in block.arguments])
 
 
-def _declare(module: ir.Block, name: str, kind: ir.Type) -> None:
+def _declare(module: ir.Block, number: int, kind: ir.Type) -> None:
+    parameter = f'"{PARAMETER_SCOPE}"::"{parameter_key(number)}"'
     attributes = {
-        "sym_name": ir.StringAttr.get(name),
+        "sym_name": ir.StringAttr.get(f"w{number}"),
         "sym_visibility": ir.StringAttr.get("private"),
         "type": ir.TypeAttr.get(kind),
-        "initial_value": ir.Attribute.parse(f'#flow.parameter.named<"{PARAMETER_SCOPE}"::"{name}"> : {kind}'),
+        "initial_value": ir.Attribute.parse(f"#flow.parameter.named<{parameter}> : {kind}"),
     }
     with ir.InsertionPoint.at_block_begin(module):
         ir.Operation.create("util.global", attributes=attributes)
