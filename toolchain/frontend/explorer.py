@@ -400,8 +400,9 @@ class Explorer:
         priority = self._priority(True)
         if own is not None:
             frame.heads[pc] = own
-        self.settle(machine.frames)
-        snapshot = capture(machine.frames, self.world, self.recorder.state)
+        touched = self.world.changed()
+        self.settle(machine.frames, touched)
+        snapshot = capture(machine.frames, self.world, self.recorder.state, touched)
         node = self._current
         assert node is not None
         node.exit = Exit("jump", location=machine.location())
@@ -424,9 +425,9 @@ class Explorer:
             return True
         return node is not None and rollable and before != depth
 
-    def settle(self, frames: list[Frame]) -> None:
+    def settle(self, frames: list[Frame], touched: list[Any]) -> None:
         """Computes the contents of all live tensors here, while the block can still record."""
-        live = capture(frames, self.world, self.recorder.state)
+        live = capture(frames, self.world, self.recorder.state, touched)
         seen: set[int] = set()
         for value, image in live.images.values():
             references = _frame_references(value) if isinstance(value, Frame) else image[1]

@@ -144,7 +144,7 @@ def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...],
         torch_adapter.forget_memos(args[0])
     encoded, encoded_kwargs = recorder.encode(args), {k: recorder.encode(v) for k, v in kwargs.items()}
     fake_args, fake_kwargs = torch_adapter.to_fake(recorder.fake_mode, (args, kwargs))
-    out = func(*fake_args, **fake_kwargs)
+    out = torch_adapter.fake_results(name, fake_args) or func(*fake_args, **fake_kwargs)
     torch_adapter.forget_fresh_symbols(recorder.fake_mode)
     if not isinstance(out, (torch.Tensor, tuple, list)):
         if name in _STRUCTURAL_CHECKS or out is None:

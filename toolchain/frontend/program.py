@@ -116,9 +116,10 @@ class ProgramExplorer:
             result = None
             arguments = tuple(self._argument(a) for a in end.exception.args)
         mutated = self._mutated_inputs(state)
-        self.explorer.settle([])
+        touched = self.world.changed()
+        self.explorer.settle([], touched)
         end.outcome = Outcome(result, arguments, mutated)
-        after = capture([], self.world, state)
+        after = capture([], self.world, state, touched)
         after.path = _between_calls(after.path)
         self.explorer.arrive(STATE, Arrival(node, 0, after), ())
 
