@@ -75,10 +75,9 @@ def dtype_of(view: Any) -> DType:
 
 
 _lock = threading.Lock()
-_devices: dict[str, Device] = {}
-# Buffers of the caching allocator crash when they outlive their device, and at exit Python drops globals in any order.
-# The attributes of ``sys`` go last.
-sys._runtime_py_devices = _devices  # type: ignore[attr-defined]
+# Buffers of the caching allocator crash when they outlive their device, and at exit Python drops globals in any order
+# or, where something still holds a function of this module, not at all. The attributes of ``sys`` go last, and surely.
+sys._runtime_py_devices = {}  # type: ignore[attr-defined]
 
 
 def open_device(kind: str) -> Device:
@@ -86,10 +85,11 @@ def open_device(kind: str) -> Device:
 
     Raises ``DeviceError`` RT302 if the machine has none.
     """
+    devices: dict[str, Device] = sys._runtime_py_devices  # type: ignore[attr-defined]
     with _lock:
-        if kind not in _devices:
-            _devices[kind] = Device(kind, _create(kind))
-        return _devices[kind]
+        if kind not in devices:
+            devices[kind] = Device(kind, _create(kind))
+        return devices[kind]
 
 
 def _create(kind: str) -> Any:
@@ -107,8 +107,8 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def use_device(device: Device) -> None:
-    """Makes ``device`` the one that host operations of this thread work on."""
+def use_device(device: Device | None) -> None:
+    """Makes ``device`` the one that host operations of this thread work on; None: the CPU."""
     _current.device = device
 
 

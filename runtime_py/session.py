@@ -100,11 +100,12 @@ class Session:
             function = self._function(match.entry)
             name = self._loaded.names.get((match.entry, self._state), "")
             runtime.begin(name, preferred_framework(match.leaves), self._deciders)
-            use_device(self._loaded.device)
             inputs = [self._input(leaf) for leaf in match.leaves]
+            use_device(self._loaded.device)
             try:
                 result = runtime.convert(function(runtime, *self._values, *inputs))
             finally:
+                use_device(None)  # what a thread holds on to outlives everything else at exit
                 self._apply(runtime.take_commit(), match)
             return result
 

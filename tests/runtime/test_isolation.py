@@ -70,3 +70,16 @@ fail(session, session._values[1])
     done = subprocess.run([sys.executable, "-c", script, gate_bundle], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1
     assert done.stderr.endswith("ValueError: as expected\n")
+
+
+def test_clean_exit_when_something_holds_a_function_of_the_runtime(gate_bundle: Path) -> None:
+    """C++ that keeps a function (a registration with PyTorch, say) keeps all globals of its module."""
+    script = """
+import ctypes, sys, torch, runtime_py
+from runtime_py.device import open_device
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(open_device))
+session = runtime_py.load(sys.argv[1])
+session(torch.ones(4))
+print("done")
+"""
+    assert run(script, gate_bundle) == "done\n"
