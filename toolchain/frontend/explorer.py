@@ -131,7 +131,6 @@ class Explorer:
         self._budget = budget
         self._runs = 0
         self._progress = progress
-        self._widest: Any = None
 
     # ---- work
 

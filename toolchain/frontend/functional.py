@@ -267,13 +267,10 @@ def guard_write(recorder: Recorder, tensor: torch.Tensor) -> None:
         )
     if conflict is not None:
         recorder.stop(KeepIdentity(conflict))
-    if storage.real is not None:
-        if recorder.constants.aliases(storage):
-            raise Unsupported(
-                "TC143",
-                "an in-place change of a tensor that shares memory with another one that existed before the call",
-            )
-        recorder.written_externals.add(storage)
+    if storage.real is not None and recorder.constants.aliases(storage):
+        raise Unsupported(
+            "TC143", "an in-place change of a tensor that shares memory with another one that existed before the call"
+        )
 
 
 def write(recorder: Recorder, tensor: torch.Tensor, new: Operand) -> None:

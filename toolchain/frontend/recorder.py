@@ -76,7 +76,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.fork: StagedBool | None = None
         self.closed = False
         self.reason: Signal | None = None
-        self.written_externals: set[Storage] = set()
         self._paused = 0
         self._next_id = 0
         self._ghosts: deque[Ghost] = deque()

@@ -12,7 +12,7 @@ from torch.utils._sympy import functions as sf
 
 from toolchain.frontend.signals import Origin, Unsupported
 from toolchain.frontend.staged import NO_ORIGINS
-from toolchain.ir import BOOL, INT, Operand, ScalarType, Value
+from toolchain.ir import BOOL, INT, Operand, ScalarType
 
 Emit = Callable[[str, tuple[Operand, ...], ScalarType, tuple[object, ...]], Operand]
 
@@ -88,7 +88,3 @@ _OPERATIONS: tuple[tuple[Any, str, ScalarType], ...] = (
     (sympy.And, "and", BOOL),
     (sympy.Or, "or", BOOL),
 )
-
-
-def is_value(operand: object) -> bool:
-    return isinstance(operand, Value)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from toolchain.frontend.machine import operations as ops
 from toolchain.frontend.machine import protocols
 from toolchain.frontend.machine.calls import PUSHED, Calls
-from toolchain.frontend.machine.code import EXIT, code_info
+from toolchain.frontend.machine.code import EXIT
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, IndexIter, ReturnMode, VMGenerator
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Signal, Unsupported, is_internal
@@ -968,8 +968,4 @@ def _with_except_start(m: Machine, f: Frame, arg: int, i: Any) -> None:
     m.call(f.stack[-4], (type(exception), exception, None), {})
 
 
-def start_frame(function: FunctionType, local_values: list[Any], mode: ReturnMode) -> Frame:
-    return Frame(code_info(function.__code__), function, local_values, mode)
-
-
-__all__ = ["Driver", "Finished", "HostList", "Machine", "start_frame"]
+__all__ = ["Driver", "Finished", "HostList", "Machine"]
