@@ -111,5 +111,5 @@ def list_tensor(scalars: list[Any], dtype: str) -> Any:
 
 
 def tensor_list(tensor: Any) -> list[Any]:
-    """The elements of a one-dimensional tensor as Python scalars."""
+    """The elements of a tensor as (nested lists of) Python scalars."""
     return to_scalars(current_device().array(tensor), dtype_of(tensor).name)

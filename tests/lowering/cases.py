@@ -107,6 +107,12 @@ CASES: dict[str, Case] = {
     "boolean_mask_of_rows": Case(lambda x, m: x[m], (_x(4, 3), torch.tensor([True, False, True, False]))),
     "masked_select": Case(lambda x, m: torch.masked_select(x, m), (_x(4, 3), _b(4, 3))),
     "masked_fill": Case(lambda x, m: x.masked_fill(m, float("-inf")), (_x(4, 3), _b(4, 3))),
+    "index_put_one_value": Case(
+        lambda x, i, v: torch.index_put(x, (i,), v),
+        (_x(5, 3), torch.tensor([3, 1]), torch.tensor(2.0)),
+        dynamic=True,
+        runs=((_x(2, 4), torch.tensor([0]), torch.tensor(3.0)),),
+    ),
     "index_put_mask": Case(lambda x, m, v: torch.index_put(x, (m,), v), (_x(4, 3), _b(4, 3), torch.tensor(2.0))),
     "where": Case(lambda m, a, b: (torch.where(m, a, b), torch.where(m, a, 0.0)), (_b(4, 3), _x(4, 3), _x(4, 3))),
     "comparisons": Case(lambda a, b: (a > b, a == b, a <= 0, a.ne(b), a.isnan(), a.isinf()), (_x(4, 3), _x(4, 3))),

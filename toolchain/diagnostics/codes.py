@@ -97,12 +97,6 @@ _MODEL = (
         "Keep a tensor or a flag beside the list.",
     ),
     Code(
-        "TC125",
-        "nested tolist()",
-        "`tolist()` of a tensor with several dims of which the first is only known at run time.",
-        "Iterate over its rows.",
-    ),
-    Code(
         "TC126",
         "sort in place",
         "`list.sort()` on values that are only known at run time.",

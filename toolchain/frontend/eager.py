@@ -229,6 +229,9 @@ class _Driver:
     def at_decision(self, machine: Machine, condition: StagedBool) -> NoReturn:
         raise AssertionError("an eager run has an answer for every decision")
 
+    def is_reachable(self, value: Any) -> NoReturn:
+        raise AssertionError("an eager run has no host lists")
+
 
 def run_eager(
     module: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], decide: Decide, fuel: int = 100_000

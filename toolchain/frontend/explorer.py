@@ -18,7 +18,7 @@ import torch
 
 from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
-from toolchain.frontend.heap import Snapshot, World, capture, restore
+from toolchain.frontend.heap import Snapshot, World, capture, is_reachable, restore
 from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, Parameter
@@ -26,12 +26,14 @@ from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
 from toolchain.frontend.staged import StagedBool, pop_context, push_context
 from toolchain.frontend.storages import PathState
-from toolchain.frontend.templates import Template, element_operands
+from toolchain.frontend.templates import Template, list_operand, list_type_of
 from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure, Value
 
 _LATE = (1 << 40, 0)
 _MOST_VARIANTS = 128
 """How many states of one place are kept apart. An endless unrolling would otherwise take until the budget is spent."""
+_UNROLL_AT = 12
+"""A rolled loop that has so many states is unrolled. Fewer are first iterations that differ."""
 NOWHERE = UNKNOWN_LOCATION
 STATE = ("state between calls",)
 """The key of the nodes where calls begin: the entry of a program is a loop head over what calls leave behind."""
@@ -41,15 +43,13 @@ STATE = ("state between calls",)
 class Arrival:
     """A way to a node: from block ``source`` (None: the start), over its exit ``slot``.
 
-    lists: plain lists that this arrival passes as host lists. cache: the block arguments made for the node whose first
-    arrival this is, so that merging again gives the same ones.
+    lists: the host lists that this arrival makes of plain ones, by type and elements.
     """
 
     source: Node | None
     slot: int
     snapshot: Snapshot
-    lists: dict[int, Operand] = field(default_factory=dict)
-    cache: dict[Any, Any] = field(default_factory=dict)
+    lists: dict[tuple[str, ...], Operand] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,7 @@ class Node:
     answer:  for the side of a decision: what the conditional jump does.
     setup:   for the start of a function: pushes its frame. expand: for a state between calls: adds the functions.
     ghosts:  for a decision inside native code: blocks to run again first; ``base`` is where the first of them starts.
+    cache:   the block arguments made so far, so that merging again gives the same ones.
     """
 
     key: Any
@@ -100,6 +101,7 @@ class Node:
     exit: Exit | None = None
     location: Location = NOWHERE
     head_pc: int = -1
+    cache: dict[Any, Any] = field(default_factory=dict)
     setup: Callable[[Node], None] | None = None
     expand: Callable[[Node], None] | None = None
 
@@ -250,7 +252,7 @@ class Explorer:
         elif node.key is None:
             start, answer = node.arrivals[0].snapshot, node.answer
         else:
-            node.merged = self._merge(node.key, node.arrivals)
+            node.merged = self._merge(node, node.arrivals)
             self._remember(node.key, node.merged)
             start, answer = node.merged.snapshot, None
         node.entry = start
@@ -354,6 +356,9 @@ class Explorer:
         self.recorder.closed = True
         raise PathEnds
 
+    def is_reachable(self, value: Any) -> bool:
+        return is_reachable(value, self.machine.frames, self.world, self.recorder.state)
+
     @staticmethod
     def _decided(path: PathState, condition: StagedBool, answer: bool) -> PathState:
         state = path.copy()
@@ -450,6 +455,10 @@ class Explorer:
         for node in list(self._by_key.get(key, ())):
             if self._try_arrive(node, arrival):
                 return
+        if len(self._by_key.get(key, ())) >= _UNROLL_AT and self._unroll(key):
+            if source is None or source.alive:
+                self.arrive(key, arrival, priority, is_head, pc, location)
+            return
         if len(self._by_key.get(key, ())) >= _MOST_VARIANTS:
             self._too_many_variants(key, location)
         node = Node(key, priority, source.function if source else None, is_head=is_head, head_pc=pc, location=location)
@@ -461,7 +470,7 @@ class Explorer:
 
     def _try_arrive(self, node: Node, arrival: Arrival) -> bool:
         try:
-            merged = self._merge(node.key, [*node.arrivals, arrival])
+            merged = self._merge(node, [*node.arrivals, arrival])
         except Mismatch as mismatch:
             self.mismatches[node.key] = mismatch
             return False
@@ -478,37 +487,35 @@ class Explorer:
             self.queue(node)
         return True
 
-    def _merge(self, key: Any, arrivals: list[Arrival]) -> Merged:
+    def _merge(self, node: Node, arrivals: list[Arrival]) -> Merged:
+        key = node.key
         hints = self._hints.setdefault(key, Hints())
-        cache = arrivals[0].cache
 
         def list_operand(n: int, values: list[Any], template: Template | None) -> Operand:
             return self._list_operand(arrivals[n], values, template)
 
         snapshots = [a.snapshot for a in arrivals]
-        return Merger(self.recorder, self.world, snapshots, hints, key, list_operand, cache, key == STATE).run()
+        return Merger(self.recorder, self.world, snapshots, hints, key, list_operand, node.cache, key == STATE).run()
 
     def _list_operand(self, arrival: Arrival, values: list[Any], template: Template | None) -> Operand:
         """A plain list as a host list, made at the end of the block that the arrival comes from."""
-        from toolchain.frontend.machine.lists import list_type_of
+        source = arrival.source
+        emitted = [] if source is None else self.recorder.operations if source is self._current else source.operations
+        location = source.location if source is not None else NOWHERE
 
-        found = arrival.lists.get(id(values[0]) if values else 0)
-        type_ = list_type_of(template)
-        if isinstance(found, Value) and found.type == type_:
-            return found
+        def make(of: Template | None, operands: tuple[Operand, ...]) -> Operand:
+            key = (str(list_type_of(of)), *map(repr, operands))
+            if key not in arrival.lists:
+                result = self.recorder.new_value(list_type_of(of))
+                emitted.append(HostOp("list", operands, (result,), (of.arity if of else 0,), location))
+                arrival.lists[key] = result
+            return arrival.lists[key]
+
         saved, self.recorder.state = self.recorder.state, arrival.snapshot.path
-        operands = tuple(o for v in values for o in element_operands(self.recorder, v))
-        self.recorder.state = saved
-        result = self.recorder.new_value(type_)
-        arity = template.arity if template is not None else 0
-        operation = HostOp(
-            "list", operands, (result,), (arity,), arrival.source.location if arrival.source else NOWHERE
-        )
-        if arrival.source is not None:
-            target = self.recorder.operations if arrival.source is self._current else arrival.source.operations
-            target.append(operation)
-        arrival.lists[id(values[0]) if values else 0] = result
-        return result
+        try:
+            return list_operand(self.recorder, values, template, make)
+        finally:
+            self.recorder.state = saved
 
     def _remember(self, key: Any, merged: Merged) -> None:
         hints = self._hints.setdefault(key, Hints())
@@ -539,9 +546,21 @@ class Explorer:
             # A loop in which something must be constant is unrolled: the positions of its iterators are constants too.
             leaves.update((p, hint) for p in list(leaves) if p[-1] == "index" and hint == "const")
         for key in {key for key, _ in origins}:
-            for node in list(self._by_key.get(key, ())):
-                if node.alive:
-                    self._split(node)
+            self._split_all(key)
+
+    def _unroll(self, key: Any) -> bool:
+        """Makes the positions of the iterators at a join constants; whether any was not."""
+        leaves = self._hints.setdefault(key, Hints()).leaves
+        rolled = [p for p, hint in leaves.items() if p[-1] == "index" and hint == "vary"]
+        leaves.update(dict.fromkeys(rolled, "const"))
+        if rolled:
+            self._split_all(key)
+        return bool(rolled)
+
+    def _split_all(self, key: Any) -> None:
+        for node in list(self._by_key.get(key, ())):
+            if node.alive:
+                self._split(node)
 
     def _split(self, node: Node) -> None:
         """Sends the arrivals of a join on their way again."""

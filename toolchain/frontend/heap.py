@@ -90,7 +90,7 @@ def image_of(value: Any) -> Image:
     if isinstance(value, Frame):
         return _frame_image(value)
     if isinstance(value, HostList):
-        return ("operand", "template", "origins"), (value.operand, value.template, value.origins)
+        return _LIST_FIELDS, (value.operand, value.template, value.origins, value.is_part)
     if isinstance(value, IndexIter):
         return ("source", "index"), (value.source, value.index)
     if isinstance(value, VMGenerator):
@@ -138,6 +138,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return attributes
 
 
+_LIST_FIELDS = ("operand", "template", "origins", "is_part")
 _FRAME_FIELDS = ("pc", "current", "mode", "heads", "open", "handled", "generator", "kw_names")
 
 
@@ -454,6 +455,11 @@ def capture(frames: list[Frame], world: World, path: PathState, touched: list[An
         else:
             work.extend(ref for _, ref in children(value))
     return Snapshot(tuple(frames), images, path.copy())
+
+
+def is_reachable(value: Any, frames: list[Frame], world: World, path: PathState) -> bool:
+    """Whether the program can still get hold of a mutable object that is on no stack."""
+    return value in world or id(value) in capture(frames, world, path).images
 
 
 def _live_references(frame: Frame) -> Iterator[Any]:

@@ -24,7 +24,7 @@ from toolchain.frontend.functional import fresh_root, operator
 from toolchain.frontend.heap import EMPTY_CELL, Image, Snapshot, World, image_of, is_atomic, is_tracked
 from toolchain.frontend.machine.calls import GeneratorMethod
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange
-from toolchain.frontend.machine.lists import ListMethod, list_type_of
+from toolchain.frontend.machine.lists import ListMethod
 from toolchain.frontend.machine.operations import StagedSize
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Origin
@@ -40,7 +40,7 @@ from toolchain.frontend.staged import (
 )
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource
-from toolchain.frontend.templates import Template, template_of
+from toolchain.frontend.templates import Template, common_template, list_type_of
 from toolchain.ir import FLOAT, INT, STR, Operand, ScalarType, TensorType, Type, Value, leaves
 
 Path = tuple[Any, ...]
@@ -124,7 +124,7 @@ class Merger:
         self._cache = cache
         self._isolated = isolated
         self._memo: dict[tuple[int, ...], Any] = {}
-        self._owners: list[dict[int, tuple[int, ...]]] = [{} for _ in arrivals]
+        self._owners: list[dict[int, tuple[Any, ...]]] = [{} for _ in arrivals]
         self._images: dict[int, tuple[Any, Image]] = {}
         self._parameters: dict[Any, Parameter] = {}
         self._symbols: dict[tuple[Any, ...], Any] = {}
@@ -133,6 +133,7 @@ class Merger:
         self._new_hints = Hints()
         self._positions: dict[tuple[int, ...], tuple[Path, tuple[torch.Tensor, ...]]] = {}
         self._tensors: dict[tuple[int, ...], torch.Tensor] = {}
+        self._listed: dict[Storage, set[Origin]] = {}
         self._collecting = True
         self._state = PathState.empty()
         self._pending_ranges: list[tuple[sympy.Symbol, int | None]] = []
@@ -382,7 +383,7 @@ class Merger:
             raise Mismatch(
                 path, f"a list on one path, {_kind(next(r for r in refs if type(r) is not list))} on another"
             )
-        contents = [self._image(n, r) for n, r in enumerate(refs)]
+        contents = [self._list_image(n, r, path) for n, r in enumerate(refs)]
         same = all(isinstance(r, HostList) for r in refs) and all(c[1][0] == contents[0][1][0] for c in contents)
         same = same and not self._isolated
         if self._hints.leaves.get(path) in ("const", "keep") and not same:
@@ -409,21 +410,46 @@ class Merger:
         origins = frozenset({(self._join, path)})
         merged = self._cache.setdefault(("list", path), HostList(found.value, template, origins))
         self._memo[key] = merged
-        self._images[id(merged)] = (merged, (("operand", "template", "origins"), (found.value, template, origins)))
+        is_part = any(isinstance(r, HostList) and c[1][3] for r, c in zip(refs, contents, strict=True))
+        self._images[id(merged)] = (merged, image_of(HostList(found.value, template, origins, is_part)))
         return merged
+
+    def _list_image(self, arrival: int, ref: Any, path: Path) -> Image:
+        image = self._image(arrival, ref)
+        if isinstance(ref, HostList):
+            return image
+        return image[0], tuple(self._part(arrival, r, path, (n,)) for n, r in enumerate(image[1]))
+
+    def _part(self, arrival: int, ref: Any, path: Path, at: Path) -> Any:
+        """An element of the list ``path`` that becomes a host list, as it is in ``arrival``. Its tensors cannot be
+        changed in place any more; lists in it become part of its value, so nothing else may know them."""
+        if isinstance(ref, torch.Tensor):
+            self._listed.setdefault(self._recorder.view_of(ref).storage, set()).add((self._join, path))
+        if type(ref) is tuple:
+            return tuple(self._part(arrival, r, path, (*at, n)) for n, r in enumerate(ref))
+        if type(ref) is not list and not isinstance(ref, HostList):
+            return ref
+        contents = self._image(arrival, ref)[1]
+        if not isinstance(ref, HostList) or not contents[3]:
+            owner = ("part", *path, *at)
+            if ref in self._world or self._owners[arrival].setdefault(id(ref), owner) != owner:
+                raise Mismatch(path, "a list that is in a list of unknown length and elsewhere as well")
+        if isinstance(ref, HostList):
+            return HostList(*contents)
+        return [self._part(arrival, r, path, (*at, n)) for n, r in enumerate(contents)]
 
     def _list_template(self, path: Path, refs: tuple[Any, ...], contents: list[Image]) -> Template | None:
         template = self._hints.templates.get(path)
         for ref, image in zip(refs, contents, strict=True):
             if isinstance(ref, HostList):
-                found: list[Template | None] = [image[1][1]] if image[1][1] is not None else []
+                of = image[1][1]
+                joined = template.join(of) if template and of else template or of
+                fits = joined is not None or of is None
             else:
-                found = [template_of(v, strict=False) for v in image[1]]
-            for other in found:
-                joined = other if template is None or other is None else template.join(other)
-                if joined is None:
-                    raise Mismatch(path, "lists of different length with elements of different kinds")
-                template = joined
+                fits, joined = common_template(image[1], template)
+            if not fits:
+                raise Mismatch(path, "lists of different length with elements of different kinds")
+            template = joined
         return template
 
     # ---- tensors
@@ -484,6 +510,7 @@ class Merger:
         for storage in kept | externals:
             self._merge_storage(storage, views)
         self._mark_conflicts(conflicted, views)
+        self._mark_listed(views)
 
     def _varies(self, key: tuple[int, ...], row: tuple[View, ...]) -> bool:
         """Whether the arrivals have different tensors here, or had in an earlier round."""
@@ -525,6 +552,16 @@ class Merger:
             storages |= {v.storage for v in views[key] if v.storage.external}
             for storage in storages:
                 self._state.conflicts[storage] = self._state.conflicts.get(storage, frozenset()) | origins
+
+    def _mark_listed(self, views: Any) -> None:
+        """Tensors in lists that became host lists: those keep the contents of now."""
+        conflicts, listed = self._state.conflicts, self._listed
+        for storage, origins in listed.items():
+            conflicts[storage] = conflicts.get(storage, frozenset()) | origins
+        for key, row in views.items():
+            own = self._recorder.view_of(self._tensors[key]).storage
+            for storage in {v.storage for v in row} & listed.keys():
+                conflicts[own] = conflicts.get(own, frozenset()) | listed[storage]
 
     def _merge_storage(self, storage: Storage, views: Any) -> None:
         """The contents of a storage that all arrivals know."""

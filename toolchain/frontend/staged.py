@@ -322,15 +322,19 @@ def concat(*parts: object) -> Any:
 class HostList:
     """A list whose length is only known at run time. Mutable like a list: ``operand`` is the current value.
 
-    template: what an element looks like (staged scalars, tensors, tuples of them), for types and dims.
+    template: what an element looks like (staged scalars, tensors, lists, tuples of them), for types and dims.
+    is_part: it is (or was) an element of another host list, which holds its contents: it must not change any more.
     """
 
-    __slots__ = ("operand", "origins", "template")
+    __slots__ = ("is_part", "operand", "origins", "template")
 
-    def __init__(self, operand: Any, template: Any, origins: frozenset[Origin] = NO_ORIGINS) -> None:
+    def __init__(
+        self, operand: Any, template: Any, origins: frozenset[Origin] = NO_ORIGINS, is_part: bool = False
+    ) -> None:
         self.operand = operand
         self.template = template
         self.origins = origins
+        self.is_part = is_part
 
     def __bool__(self) -> bool:
         return bool(context_length(self) > 0)

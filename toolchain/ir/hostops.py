@@ -67,7 +67,7 @@ OTHER = {
     "list_stack": "(list of tensors) -> tensor with a new leading dim; all of one shape, RuntimeError when empty",
     "list_cat": "(list of tensors) [dim] -> tensor; RuntimeError when empty",
     "list_tensor": "(list of scalars) [dtype name] -> 1-d tensor",
-    "tensor_list": "(1-d tensor) -> list of scalars",
+    "tensor_list": "(tensor with dims) -> (nested) list of scalars",
 }
 
 OPCODES = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *CONVERSION, *MATH, *OTHER))

@@ -186,8 +186,8 @@ def _list_to_tensor(op: HostOp, operands: _Types, results: _Types) -> str | None
 
 
 def _tensor_list(op: HostOp, operands: _Types, results: _Types) -> str | None:
-    fine = len(operands) == 1 and isinstance(operands[0], TensorType) and operands[0].rank == 1
-    return _expect(fine, "takes one 1-d tensor") or _makes_list(op, operands, results)
+    fine = len(operands) == 1 and isinstance(operands[0], TensorType) and operands[0].rank > 0
+    return _expect(fine, "takes one tensor with dims") or _makes_list(op, operands, results)
 
 
 _RULES: dict[str, _Rule] = {

@@ -24,7 +24,7 @@ from toolchain.ir.ops import (
 from toolchain.ir.printer import print_operation
 from toolchain.ir.program import Block, Function, Program, Subgraph
 from toolchain.ir.signatures import type_problem
-from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, Type
+from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, TupleType, Type
 from toolchain.ir.values import Constant, Operand, Value
 
 _LITERAL_TYPES: dict[type, ScalarType] = {bool: BOOL, int: INT, float: FLOAT, str: STR}
@@ -110,6 +110,8 @@ def type_fits(actual: Type, declared: Type) -> bool:
             return True
         case ListType(element=a), ListType(element=d):
             return a is not None and d is not None and type_fits(a, d)
+        case TupleType(), TupleType() if len(actual.elements) == len(declared.elements):
+            return all(map(type_fits, actual.elements, declared.elements))
         case _:
             return actual == declared
 

@@ -283,12 +283,22 @@ def _masked_select(x: Tensor, mask: Tensor) -> Tensor:
 @_replaces(aten.index_put.default)
 def _index_put(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Any:
     if not _has_mask(indices):
-        return NotImplemented
+        return _index_put_at(x, indices, values, accumulate)
     mask = indices[0]
     if mask is not None and len(indices) == 1 and values.dim() == 0 and not accumulate:
         return torch.where(mask.reshape([*mask.shape, *[1] * (x.dim() - mask.dim())]), values, x)
     flat, positions = _flattened(x, indices)
     return aten.index_put(flat, positions, values, accumulate).reshape(x.shape)
+
+
+def _index_put_at(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Any:
+    """Values of fewer dimensions than the places are expanded: torch-mlir takes those of unknown extents for equal."""
+    leading = [i for i in indices if i is not None]
+    rank = max(i.dim() for i in leading) + x.dim() - len(leading)
+    if len(leading) < len(indices) or values.dim() == rank:
+        return NotImplemented
+    places = torch.broadcast_tensors(*leading)[0].shape  # type: ignore[no-untyped-call]
+    return aten.index_put(x, indices, values.expand([*places, *x.shape[len(leading) :]]), accumulate)
 
 
 def _has_mask(indices: Sequence[Tensor | None]) -> bool:

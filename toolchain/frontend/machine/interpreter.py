@@ -47,6 +47,9 @@ class Driver(Protocol):
     def at_decision(self, machine: Machine, condition: StagedBool) -> None:
         """The machine is about to branch on a condition that the path has no answer for; ends the block."""
 
+    def is_reachable(self, value: Any) -> bool:
+        """Whether the program can still get hold of a mutable object that is on no stack."""
+
 
 class Finished(Signal):
     """The root frame returned (or an exception left it)."""
@@ -469,8 +472,8 @@ def _store_subscr(m: Machine, f: Frame, arg: int, i: Any) -> None:
         del f.stack[-3:]
         m.call(method, (container, key, value), {}, ("discard",))
         return
-    ops.set_item(m, container, key, value)
     del f.stack[-3:]
+    ops.set_item(m, container, key, value)
 
 
 @_op("DELETE_SUBSCR")

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import HostList, context, context_length, operand_of
-from toolchain.frontend.templates import Template, element_operands, element_types, make_element, share, template_of
-from toolchain.ir import ListType, TupleType, Type
+from toolchain.frontend.templates import (
+    Template,
+    common_template,
+    element_operands,
+    list_operand,
+    list_type_of,
+    make_element,
+    share,
+)
+from toolchain.ir import Operand
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
@@ -51,32 +59,46 @@ class HostLists:
         if name == "copy":
             return HostList(items.operand, items.template, items.origins)
         if name == "clear":
-            items.operand = context().host("list", (), self.type(items), (self._arity(items),))
+            self._keep_unshared(items)
+            items.operand = self._make(items.template, ())
             return None
         if name == "reverse":
             self._update(items, "list_reverse", ())
             return None
         return getattr(self, name)(items, *args, **kwargs)
 
-    def type(self, items: HostList) -> ListType:
-        return list_type_of(items.template)
-
     @staticmethod
-    def _arity(items: HostList) -> int:
-        return items.template.arity if items.template is not None else 0
+    def _make(template: Template | None, operands: tuple[Operand, ...]) -> Any:
+        return context().host("list", operands, list_type_of(template), (template.arity if template else 0,))
 
     def _update(self, items: HostList, opcode: str, operands: tuple[Any, ...]) -> None:
-        items.operand = context().host(opcode, (items.operand, *operands), self.type(items))
+        self._keep_unshared(items)
+        items.operand = context().host(opcode, (items.operand, *operands), list_type_of(items.template))
+
+    def _keep_unshared(self, items: HostList) -> None:
+        """A list inside another one is part of that one's value: a change would go unnoticed there."""
+        if items.is_part:
+            self._refuse_sharing(items)
+
+    def _refuse_sharing(self, items: HostList) -> None:
+        if items.origins:
+            self._machine.recorder.need_constant(items.origins, "a list that changes inside a list of unknown length")
+        raise Unsupported(
+            "TC146", "a list that is in a list of unknown length changes, or may do so", "append a copy: list(...)"
+        )
 
     def _element(self, items: HostList, value: Any) -> tuple[Any, ...]:
+        """The operands of an element that is about to be added; widens the template."""
         recorder = self._machine.recorder
-        if items.template is None:
-            items.template = template_of(value)
-        elif not items.template.accepts(value):
+        fits, template = common_template((value,), items.template)
+        if not fits:
             recorder.need_constant(items.origins, "a list of unknown length with elements of different kinds")
-        for part in value if isinstance(value, (tuple, list)) else (value,):
+        items.template = template
+        for part in value if isinstance(value, tuple) else (value,):
+            if type(part) is list and self._machine.driver.is_reachable(part):
+                self._refuse_sharing(items)
             share(recorder, part, items.origins)
-        return element_operands(recorder, value)
+        return element_operands(recorder, value, self._make)
 
     def append(self, items: HostList, value: Any) -> None:
         self._update(items, "list_append", self._element(items, value))
@@ -89,11 +111,12 @@ class HostLists:
         if isinstance(items, list):
             self._machine.recorder.need_constant(more.origins, "extending a list by a list of unknown length")
         if isinstance(more, HostList):
-            if items.template is not None and more.template is not None and not items.template.same(more.template):
+            joined = items.template.join(more.template) if items.template and more.template else None
+            if items.template and more.template and not joined:
                 self._machine.recorder.need_constant(
                     items.origins | more.origins, "joining lists of different elements"
                 )
-            items.template = items.template or more.template
+            items.template = joined or items.template or more.template
             self._update(items, "list_extend", (more.operand,))
         else:
             from toolchain.frontend.machine.operations import iterate_static
@@ -119,7 +142,8 @@ class HostLists:
             if key.step not in (None, 1):
                 self._machine.recorder.need_constant(items.origins, "a slice with a step of a list of unknown length")
             operands = (items.operand, operand_of(key.start), operand_of(key.stop))
-            return HostList(context().host("list_slice", operands, self.type(items)), items.template, items.origins)
+            kept = context().host("list_slice", operands, list_type_of(items.template))
+            return HostList(kept, items.template, items.origins)
         if items.template is None:
             raise IndexError("list index out of range")
         length = context_length(items)
@@ -127,7 +151,7 @@ class HostLists:
             (length > key) & (length >= -key), IndexError, "list index out of range"
         )
         results = self._machine.recorder.host_many(
-            "list_get", (items.operand, operand_of(key)), element_types(items.template)
+            "list_get", (items.operand, operand_of(key)), items.template.parts
         )
         return make_element(self._machine.recorder, items.template, results, items.origins)
 
@@ -157,26 +181,14 @@ class HostLists:
 
     def from_static(self, values: list[Any], template: Template | None, origins: Any) -> HostList:
         """A host list with the elements of a plain one."""
-        for value in values:
-            template = template or template_of(value)
-            if template is None or not template.accepts(value):
-                self._machine.recorder.need_constant(
-                    origins, "a list of unknown length with elements of different kinds"
-                )
-        operands = tuple(o for v in values for o in element_operands(self._machine.recorder, v))
-        arity = template.arity if template is not None else 0
-        return HostList(context().host("list", operands, list_type_of(template), (arity,)), template, origins)
+        recorder = self._machine.recorder
+        fits, template = common_template(values, template)
+        if not fits or any(type(p) is list for v in values for p in (v if isinstance(v, tuple) else (v,))):
+            recorder.need_constant(origins, "a list of unknown length with elements of different kinds")
+        return HostList(list_operand(recorder, values, template, self._make), template, origins)
 
     def contains(self, items: HostList, value: Any) -> Any:
         raise Unsupported("TC124", "'in' on a list of unknown length", "keep a tensor or a flag beside the list")
 
     def length(self, items: HostList) -> Any:
         return context_length(items)
-
-
-def list_type_of(template: Template | None) -> ListType:
-    if template is None:
-        return ListType(None)
-    types = element_types(template)
-    element: Type = types[0] if not template.arity else TupleType(types)
-    return ListType(element)

@@ -9,8 +9,8 @@ import torch
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.staged import HostList, StagedStr, context_length, operand_of, scalar_type
-from toolchain.frontend.templates import fresh_extent, template_of
-from toolchain.ir import BOOL, FLOAT, INT, ListType, TensorType
+from toolchain.frontend.templates import Template, fresh_extent
+from toolchain.ir import BOOL, FLOAT, INT, ListType, TensorType, Type
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
@@ -122,16 +122,11 @@ class TensorFactory:
                 return folded.tolist()
         if isinstance(tensor.shape[0], int):
             return [self.to_list(part) for part in tensor.unbind(0)]
-        if tensor.dim() > 1:
-            from toolchain.frontend.signals import Unsupported
-
-            raise Unsupported(
-                "TC125", "tolist() of a tensor with several dims, the first of unknown extent", "iterate over its rows"
-            )
-        kind = BOOL if tensor.dtype == torch.bool else FLOAT if tensor.is_floating_point() else INT
-        operand = recorder.host("tensor_list", (recorder.value_of(tensor),), ListType(kind))
-        template = template_of(0 if kind == INT else 0.0 if kind == FLOAT else False)
-        return HostList(operand, template)
+        element: Type = BOOL if tensor.dtype == torch.bool else FLOAT if tensor.is_floating_point() else INT
+        for _ in range(tensor.dim() - 1):
+            element = ListType(element)
+        operand = recorder.host("tensor_list", (recorder.value_of(tensor),), ListType(element))
+        return HostList(operand, Template((element,), 0))
 
 
 def default_dtype(value: Any) -> torch.dtype:
