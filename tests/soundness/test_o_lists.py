@@ -1,4 +1,4 @@
-"""Lists of unknown length whose elements are lists: they hold values, so nothing that changes may be shared with them."""
+"""Rule O: lists of unknown length hold values: no element that changes may be known elsewhere."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_beams():
     def program(x):
         beams = [[0]]
         for t in range(x.shape[0]):
-            beams = [b + [t] if x[t] > 0 else list(b) for b in beams]
+            beams = [[*b, t] if x[t] > 0 else list(b) for b in beams]
         return beams
 
     generator = torch.Generator().manual_seed(0)

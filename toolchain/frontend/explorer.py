@@ -27,7 +27,7 @@ from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, Path
 from toolchain.frontend.staged import StagedBool, pop_context, push_context
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
-from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure, Value
+from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure
 
 _LATE = (1 << 40, 0)
 _MOST_VARIANTS = 128

@@ -43,9 +43,8 @@ def _join(a: Type, b: Type) -> Type | None:
             return b
         case ListType(), ListType(element=None):
             return a
-        case ListType(element=x), ListType(element=y):
-            assert x is not None and y is not None
-            element = _join(x, y)
+        case ListType(), ListType():
+            element = _join(a.element, b.element)  # type: ignore[arg-type]
             return None if element is None else ListType(element)
         case TupleType(), TupleType() if len(a.elements) == len(b.elements):
             parts = tuple(map(_join, a.elements, b.elements))

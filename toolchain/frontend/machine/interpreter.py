@@ -661,7 +661,12 @@ def _with_list(m: Machine, f: Frame, use: Any) -> None:
 
 @_op("LIST_EXTEND")
 def _list_extend(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    _with_list(m, f, lambda items: ops.list_extend(m, f.stack[-arg], items))
+    def use(items: Any) -> None:
+        if isinstance(items, HostList) and not isinstance(f.stack[-arg], HostList):  # of a display: nobody knows it yet
+            f.stack[-arg] = m.calls.lists.from_static(f.stack[-arg], items.template, items.origins)
+        ops.list_extend(m, f.stack[-arg], items)
+
+    _with_list(m, f, use)
 
 
 @_op("SET_UPDATE")

@@ -150,9 +150,7 @@ class HostLists:
         self._machine.recorder.require_staged_value(
             (length > key) & (length >= -key), IndexError, "list index out of range"
         )
-        results = self._machine.recorder.host_many(
-            "list_get", (items.operand, operand_of(key)), items.template.parts
-        )
+        results = self._machine.recorder.host_many("list_get", (items.operand, operand_of(key)), items.template.parts)
         return make_element(self._machine.recorder, items.template, results, items.origins)
 
     def set(self, items: HostList, key: Any, value: Any) -> None:
