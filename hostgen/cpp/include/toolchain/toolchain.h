@@ -1,0 +1,5 @@
+// Everything that a generated program needs.
+#pragma once
+
+#include "toolchain/hostops.h"
+#include "toolchain/session.h"
