@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from runtime_py.integrity import OpenBundle
 from toolchain.diagnostics import UsageError
 from toolchain.ir import Program
 
@@ -26,6 +27,19 @@ def generate(program: Program, host: str) -> Mapping[str, str]:
     return files
 
 
+def complete(program: Program, host: str, bundle: OpenBundle) -> Mapping[str, str]:
+    """More files of the host program, which depend on the rest of the bundle; most hosts have none.
+
+    bundle: all but its manifest file and these files are in place.
+    """
+    module = importlib.import_module(f"hostgen.{host}")
+    if not hasattr(module, "complete"):
+        return {}
+    with _recursion_for(program):
+        files: Mapping[str, str] = module.complete(program, bundle)
+    return files
+
+
 @contextmanager
 def _recursion_for(program: Program) -> Iterator[None]:
     """Room for statements nested as deeply as there are blocks: an ``elif`` nests in the one before it."""
@@ -38,4 +52,4 @@ def _recursion_for(program: Program) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-__all__ = ["HOSTS", "generate"]
+__all__ = ["HOSTS", "complete", "generate"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from toolchain.ir import Block, Branch, Function, HostOp, Operation, Terminator, Value, operands_of, values_in
@@ -36,15 +36,16 @@ class Inlining:
                 yield from self.expanded(values_in(op.operands))
 
 
-def choose_inlining(function: Function) -> Inlining:
+def choose_inlining(function: Function, is_expression: Callable[[HostOp], bool] = lambda op: True) -> Inlining:
     """Inlines what is used once, in its own block, and cannot be seen to move.
 
+    is_expression: whether the host language can print an operation inside of another.
     What may raise moves past nothing observable, never into one side of a branch, and never next to another such.
     """
     uses = Counter(v for b in function.blocks for n in (*b.operations, b.terminator) for v in values_in(_operands(n)))
     made_by: dict[Value, HostOp] = {}
     for block in function.blocks:
-        made_by.update(_Chooser(block, uses).choose())
+        made_by.update(_Chooser(block, uses, is_expression).choose())
     return Inlining(made_by)
 
 
@@ -53,9 +54,10 @@ def _operands(node: Operation | Terminator) -> tuple[object, ...]:
 
 
 class _Chooser:
-    def __init__(self, block: Block, uses: Counter[Value]) -> None:
+    def __init__(self, block: Block, uses: Counter[Value], is_expression: Callable[[HostOp], bool]) -> None:
         self._nodes = (*block.operations, block.terminator)
         self._uses = uses
+        self._is_expression = is_expression
         self._chosen: dict[Value, HostOp] = {}
         self._raising: set[Value] = set()
         self._size: dict[Value, int] = {}
@@ -63,7 +65,7 @@ class _Chooser:
     def choose(self) -> dict[Value, HostOp]:
         reader = {v: i for i, node in enumerate(self._nodes) for v in values_in(_operands(node))}
         for index, node in enumerate(self._nodes):
-            if isinstance(node, HostOp) and len(node.results) == 1:
+            if isinstance(node, HostOp) and len(node.results) == 1 and self._is_expression(node):
                 [value] = node.results
                 if self._uses[value] == 1 and value in reader:
                     self._consider(node, value, index, reader[value])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 
@@ -12,6 +14,11 @@ def identifier(text: str) -> str:
     """``text`` with everything that no identifier may hold replaced; ``layer.cache`` becomes ``layer_cache``."""
     name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
     return f"_{name}" if not name or name[0].isdigit() else name
+
+
+def host_function(opcode: str) -> str:
+    """The runtimes' function for an opcode: with an underscore where Python has a meaning for it."""
+    return f"{opcode}_" if keyword.iskeyword(opcode) or hasattr(builtins, opcode) else opcode
 
 
 def distinct_names(wishes: Sequence[str], reserved: frozenset[str]) -> list[str]:

@@ -7,20 +7,22 @@ interference graph, and a union of parameters with their arguments in reverse po
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from hostgen.inlining import Inlining
-from toolchain.ir import Block, Function, ScalarType, TensorType, Value, edges_of, operands_of, values_in
+from toolchain.ir import Block, Function, ScalarType, TensorType, Type, Value, edges_of, operands_of, values_in
 from toolchain.ir.graph import Cfg
 
 
-def share_variables(function: Function, inlining: Inlining) -> Mapping[Value, Value]:
+def share_variables(
+    function: Function, inlining: Inlining, host_type: Callable[[Type], str] | None = None
+) -> Mapping[Value, Value]:
     """Every value with the one that stands for its variable; inlined values are left out.
 
-    Values of one variable have the same host type: tensor, list, or one kind of scalar.
+    Values of one variable have the same host type; by default: tensor, list, or one kind of scalar.
     """
     values = [v for b in function.blocks for v in _defined(b, inlining)]
-    classes = _Classes(values, _interference(function, inlining))
+    classes = _Classes(values, _interference(function, inlining), host_type or _dynamic_type)
     cfg = Cfg(function)
     for block in cfg.order:
         for _, edge in cfg.incoming[block]:
@@ -37,16 +39,19 @@ def _defined(block: Block, inlining: Inlining) -> Iterator[Value]:
             yield from op.results
 
 
-def _host_type(value: Value) -> str:
-    if isinstance(value.type, ScalarType):
-        return value.type.kind
-    return "tensor" if isinstance(value.type, TensorType) else "list"
+def _dynamic_type(kind: Type) -> str:
+    if isinstance(kind, ScalarType):
+        return kind.kind
+    return "tensor" if isinstance(kind, TensorType) else "list"
 
 
 class _Classes:
     """Disjoint sets of values that may share a variable."""
 
-    def __init__(self, values: list[Value], interference: Mapping[Value, set[Value]]) -> None:
+    def __init__(
+        self, values: list[Value], interference: Mapping[Value, set[Value]], host_type: Callable[[Type], str]
+    ) -> None:
+        self._host_type = {v: host_type(v.type) for v in values}
         self._parent = {v: v for v in values}
         self._members = {v: {v} for v in values}
         self._conflicts = {v: set(interference.get(v, ())) for v in values}
@@ -58,7 +63,7 @@ class _Classes:
 
     def join(self, a: Value, b: Value) -> None:
         a, b = self.root(a), self.root(b)
-        if a == b or _host_type(a) != _host_type(b) or self._conflicts[a] & self._members[b]:
+        if a == b or self._host_type[a] != self._host_type[b] or self._conflicts[a] & self._members[b]:
             return
         self._parent[b] = a
         self._members[a] |= self._members.pop(b)

@@ -12,7 +12,7 @@ from runtime_py.constants import from_constant
 from runtime_py.decode import decode
 from runtime_py.dtypes import numpy_dtype
 from runtime_py.errors import BundleError
-from runtime_py.format import RecordedTest, Recording, Tree
+from runtime_py.format import RecordedCall, RecordedTest, Recording, Tree
 from runtime_py.integrity import OpenBundle
 from runtime_py.objects import make_object
 
@@ -36,31 +36,42 @@ class Call:
 
 def load_recording(bundle: OpenBundle, test: RecordedTest) -> tuple[Call, ...]:
     """The calls of one test, to be made in order after a reset. Raises ``BundleError`` RT102 if it is malformed."""
-    data = bundle.path(test.path).read_bytes()
-    folder = test.path.rpartition("/")[0]
 
     def array(tree: Tree) -> Any:
-        return _array(bundle, f"{folder}/{tree.file}", tree.dtype)
+        return load_array(bundle, test, tree)
 
     calls = []
-    for call in decode(data, Recording, test.path).calls:
-        args, kwargs = _value(call.arguments, array)
-        result = None if call.result is None else _value(call.result, array)
+    for call in read_calls(bundle, test):
+        args, kwargs = recorded_value(call.arguments, array)
+        result = None if call.result is None else recorded_value(call.result, array)
         exception = (call.exception, call.text) if call.exception else None
         calls.append(Call(args, kwargs, result, exception, call.printed))
     return tuple(calls)
 
 
-def _array(bundle: OpenBundle, path: str, dtype: str) -> Any:
+def read_calls(bundle: OpenBundle, test: RecordedTest) -> tuple[RecordedCall, ...]:
+    """The calls as the test's file describes them. Raises ``BundleError`` RT102 if it is malformed."""
+    return decode(bundle.path(test.path).read_bytes(), Recording, test.path).calls
+
+
+def array_path(test: RecordedTest, tree: Tree) -> str:
+    """Where the recorded array ``tree`` is in the bundle."""
+    return f"{test.path.rpartition('/')[0]}/{tree.file}"
+
+
+def load_array(bundle: OpenBundle, test: RecordedTest, tree: Tree) -> Any:
+    """The recorded array ``tree``. Raises ``BundleError`` RT102 if its file is no array."""
+    path = array_path(test, tree)
     try:
         array = np.load(bundle.path(path), allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise BundleError("RT102", f"{path} is not an array: {error}", "build the bundle again") from error
-    return array.view(numpy_dtype(dtype)) if dtype == "bfloat16" else array
+    return array.view(numpy_dtype(tree.dtype)) if tree.dtype == "bfloat16" else array
 
 
-def _value(tree: Tree, array: Callable[[Tree], Any]) -> Any:
-    items = [_value(item, array) for item in tree.items]
+def recorded_value(tree: Tree, array: Callable[[Tree], Any]) -> Any:
+    """The Python value that ``tree`` describes; ``array`` gives its arrays."""
+    items = [recorded_value(item, array) for item in tree.items]
     match tree.kind:
         case "leaf":
             return array(tree)

@@ -55,7 +55,17 @@ def build(
     compilation = pipeline.compile_program(program, machines, options)
     debug = pipeline.debug_files(program) if options.debug else {}
     pipeline.tell(options, "writing")
-    write_bundle(program, compilation, machines, emitted, [tests], path, pipeline.versions_used(options), debug)
+    write_bundle(
+        program,
+        compilation,
+        machines,
+        emitted,
+        [tests],
+        path,
+        pipeline.versions_used(options),
+        debug,
+        complete=lambda unfinished: pipeline.complete_hosts(program, hosts, unfinished),
+    )
     pipeline.tell(options, "checking")
     pipeline.check_recorded_calls(path)
     return Bundle(

@@ -13,6 +13,7 @@ import torch
 import hostgen
 import runtime_py
 from runtime_py.format import Versions
+from runtime_py.integrity import OpenBundle
 from toolchain.bundle import installed_versions
 from toolchain.bundle.replace import check_replaceable
 from toolchain.diagnostics import Problem, UnsupportedModelError, UsageError, VerificationError
@@ -149,6 +150,15 @@ def emit_hosts(program: Program, hosts: Sequence[str]) -> Mapping[str, bytes]:
     """Paths in the bundle to the texts of all host programs."""
     return {
         f"host/{host}/{path}": text.encode() for host in hosts for path, text in hostgen.generate(program, host).items()
+    }
+
+
+def complete_hosts(program: Program, hosts: Sequence[str], bundle: OpenBundle) -> Mapping[str, bytes]:
+    """Paths in the bundle to the texts of what host programs say about the rest of it."""
+    return {
+        f"host/{host}/{path}": text.encode()
+        for host in hosts
+        for path, text in hostgen.complete(program, host, bundle).items()
     }
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
-import keyword
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from hostgen.inlining import Inlining
+from hostgen.names import host_function
 from hostgen.ranges import SAFE_BITS
 from toolchain.ir import FLOAT, Constant, HostOp, Leaf, Object, Operand, Structure, Value
 from toolchain.ir import Mapping as MappingNode
@@ -53,11 +52,6 @@ def negated(condition: Expression) -> str:
     return f"not {condition.within(_NOT)}"
 
 
-def function_name(opcode: str) -> str:
-    """The function of ``runtime_py.hostops`` for an opcode: with an underscore where Python has a meaning for it."""
-    return f"{opcode}_" if keyword.iskeyword(opcode) or hasattr(builtins, opcode) else opcode
-
-
 class ExpressionPrinter:
     """Prints operands, host operations and results of one function.
 
@@ -82,7 +76,7 @@ class ExpressionPrinter:
 
     def operation(self, op: HostOp) -> Expression:
         if op.opcode in _MAY_OVERFLOW and not self._is_safe(op):
-            return self._call(f"ops.{function_name(op.opcode)}", op)
+            return self._call(f"ops.{host_function(op.opcode)}", op)
         if op.opcode in _SYMBOLS:
             return self._binary(_SYMBOLS[op.opcode], _BINARY[op.opcode], op)
         if op.opcode in _UNARY_SYMBOLS:
@@ -96,7 +90,7 @@ class ExpressionPrinter:
                 condition, a, b = (self.operand(o).within(_TERNARY + 1) for o in op.operands)
                 return Expression(f"{a} if {condition} else {b}", _TERNARY)
             case _:
-                return self._call(f"ops.{function_name(op.opcode)}", op)
+                return self._call(f"ops.{host_function(op.opcode)}", op)
 
     def _is_safe(self, op: HostOp) -> bool:
         return op.results[0].type == FLOAT or self._bits[op.results[0]] <= SAFE_BITS

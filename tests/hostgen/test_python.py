@@ -193,8 +193,8 @@ def test_an_unknown_host_is_refused() -> None:
 
 
 def test_every_operation_exists_in_the_runtime() -> None:
-    from hostgen.python.expressions import function_name
+    from hostgen.names import host_function
     from runtime_py import hostops
     from toolchain.ir import OPCODES
 
-    assert [o for o in sorted(OPCODES) if not hasattr(hostops, function_name(o))] == []
+    assert [o for o in sorted(OPCODES) if not hasattr(hostops, host_function(o))] == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from runtime_py.format import (
     RecordedTest,
     Versions,
 )
-from runtime_py.integrity import contained
+from runtime_py.integrity import OpenBundle, contained
 from toolchain.bundle import describe
 from toolchain.bundle.manifest import encode_manifest
 from toolchain.bundle.params import used_constants, write_archive
@@ -41,6 +42,7 @@ def write_bundle(
     out: Path,
     versions: Versions,
     debug: Mapping[str, bytes] | None = None,
+    complete: Callable[[OpenBundle], Mapping[str, bytes]] = lambda bundle: {},
 ) -> Path:
     """Writes the bundle ``out`` as a whole: whoever looks sees what was there before, or all of it.
 
@@ -48,12 +50,13 @@ def write_bundle(
     hosts:       paths in the bundle (``"host/python/program.py"``) to contents.
     tests:       each a sequence of calls to be made in order from the initial state.
     debug:       more files, under ``debug/``.
+    complete:    given all of this in its place, makes more files of hosts.
 
     Raises ``UsageError`` TC224 if something that is no bundle is at ``out`` or the folder cannot be written.
     """
     try:
         with replacing(out) as root:
-            _fill(root, program, compilation, targets, hosts, tests, versions, debug or {})
+            _fill(root, program, compilation, targets, hosts, tests, versions, debug or {}, complete)
     except OSError as error:
         raise UsageError("TC224", f"{out} cannot be written: {error}", "choose another path") from error
     return out
@@ -68,6 +71,7 @@ def _fill(
     tests: Sequence[Sequence[Recorded]],
     versions: Versions,
     debug: Mapping[str, bytes],
+    complete: Callable[[OpenBundle], Mapping[str, bytes]],
 ) -> None:
     recorded, test_files = _tests(tests)
     manifest = Manifest(
@@ -83,10 +87,12 @@ def _fill(
         instances=describe.describe_instances(program),
         params=write_archive(program.constants, used_constants(program), root),
         functions=describe.describe_functions(program),
-        hosts=_hosts(hosts),
+        hosts=(),
         tests=recorded,
-        files=tuple(_write(root, path, data) for path, data in {**hosts, **test_files, **debug}.items()),
+        files=_write_all(root, {**hosts, **test_files, **debug}),
     )
+    more = complete(OpenBundle(root, manifest))
+    manifest = replace(manifest, hosts=_hosts({**hosts, **more}), files=manifest.files + _write_all(root, more))
     (root / MANIFEST).write_bytes(encode_manifest(manifest))
 
 
@@ -112,6 +118,10 @@ def _copy(root: Path, name: str, target: str, module: CompiledModule) -> ModuleF
     return ModuleFile(path, module.size, module.sha256, tuple(sorted(module.cpu_flags)))
 
 
+def _write_all(root: Path, files: Mapping[str, bytes]) -> tuple[File, ...]:
+    return tuple(_write(root, path, data) for path, data in files.items())
+
+
 def _write(root: Path, path: str, data: bytes) -> File:
     file = contained(root, path)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -125,8 +135,9 @@ def _hosts(files: Mapping[str, bytes]) -> tuple[Host, ...]:
 
 
 def _host(name: str, files: Mapping[str, bytes]) -> Host:
-    # Compiled files, such as the VM host's, have no lines.
-    lines = sum(data.count(b"\n") for data in files.values() if b"\0" not in data)
+    # Compiled files, such as the VM host's, have no lines; a library that comes along is not the program.
+    own = {path: data for path, data in files.items() if "/include/" not in path and b"\0" not in data}
+    lines = sum(data.count(b"\n") for data in own.values())
     return Host(name, tuple(files), lines)
 
 

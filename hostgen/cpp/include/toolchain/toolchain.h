@@ -2,4 +2,5 @@
 #pragma once
 
 #include "toolchain/hostops.h"
+#include "toolchain/own.h"
 #include "toolchain/session.h"
