@@ -28,6 +28,11 @@ struct FormatSpec {
 
 inline Error format_error(std::string text) { return Error::raised("ValueError", std::move(text)); }
 
+inline std::string in_base(uint64_t value, int base) {
+  char buffer[64];
+  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr);
+}
+
 // What is between the type and the padding of a number: "-", "0x", "1234", ".5e+01".
 struct NumberText {
   std::string sign, prefix, digits, rest;
@@ -96,13 +101,19 @@ class SpecParser {
     return value;
   }
 
+  Error unknown_type(uint32_t point) const {
+    std::string shown(1, static_cast<char>(point));
+    if (point >= 128) shown = "\\x" + in_base(point, 16);
+    return format_error("Unknown format code '" + shown + "' for object of type '" + type_name_ + "'");
+  }
+
   Result<FormatSpec> parse_type(FormatSpec spec) {
     const size_t left = points_.size() - position_;
     if (left > 1) {
       return format_error("Invalid format specifier '" + spec_ + "' for object of type '" + type_name_ + "'");
     }
     if (left == 1) {
-      if (points_[position_].size() > 1) return unknown_type(std::string(points_[position_]));
+      if (points_[position_].size() > 1) return unknown_type(utf8::decode(points_[position_]));
       spec.type = next();
     }
     const std::string_view allowed = spec.grouping == ',' ? "defgEG%F" : "defgEG%FboxX";
@@ -110,10 +121,6 @@ class SpecParser {
       return format_error(std::string("Cannot specify '") + spec.grouping + "' with '" + spec.type + "'.");
     }
     return spec;
-  }
-
-  Error unknown_type(const std::string& type) const {
-    return format_error("Unknown format code '" + type + "' for object of type '" + type_name_ + "'");
   }
 
   std::vector<std::string_view> points_;
@@ -176,11 +183,6 @@ inline std::string assembled(const FormatSpec& spec, const NumberText& number) {
 
 inline std::string sign_text(bool negative, char sign) {
   return negative ? "-" : sign == '-' ? "" : std::string(1, sign);
-}
-
-inline std::string in_base(uint64_t value, int base) {
-  char buffer[64];
-  return std::string(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, base).ptr);
 }
 
 inline std::string upper(std::string text) {
@@ -260,7 +262,7 @@ inline Result<std::string> format_float(double value, const FormatSpec& spec) {
   if (!std::isfinite(value) && spec.type == '%') text += "%";
   if (std::isupper(spec.type)) text = upper(text);
   bool negative = std::signbit(value) && !std::isnan(value);
-  const bool is_zero = text.find_first_of("123456789infaINFA") > text.find_first_of("eE");
+  const bool is_zero = text.substr(0, text.find_first_of("eE")).find_first_not_of("0.%") == std::string::npos;
   if (spec.no_negative_zero && is_zero) negative = false;
   const size_t digits = std::isfinite(value) ? std::min(text.find_first_not_of("0123456789"), text.size()) : text.size();
   return assembled(spec, {sign_text(negative, spec.sign), "", text.substr(0, digits), text.substr(digits)});
@@ -269,7 +271,7 @@ inline Result<std::string> format_float(double value, const FormatSpec& spec) {
 inline Result<std::string> format_int(int64_t value, const FormatSpec& spec) {
   if (spec.precision >= 0) return format_error("Precision not allowed in integer format specifier");
   if (spec.no_negative_zero) {
-    return format_error("Negative zero coercion (z) not allowed in format specifier with integer presentation type");
+    return format_error("Negative zero coercion (z) not allowed in integer format specifier");
   }
   if (spec.type == 'c') {
     if (value < 0 || value > 0x10FFFF) return Error::raised("OverflowError", "%c arg not in range(0x110000)");
@@ -290,19 +292,19 @@ inline Result<std::string> formatted(double value, const std::string& text) {
   return impl::format_float(value, spec);
 }
 
-inline Result<std::string> formatted(int64_t value, const std::string& text) {
-  TOOLCHAIN_ASSIGN(const impl::FormatSpec spec, impl::SpecParser(text, '>', "int").parse());
+inline Result<std::string> formatted(int64_t value, const std::string& text, const char* type_name = "int") {
+  TOOLCHAIN_ASSIGN(const impl::FormatSpec spec, impl::SpecParser(text, '>', type_name).parse());
   if (spec.type && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos) {
     return impl::format_float(static_cast<double>(value), spec);
   }
   if (spec.type && std::string_view("bcdoxXn").find(spec.type) == std::string_view::npos) {
-    return impl::unknown_type(spec.type, "int");
+    return impl::unknown_type(spec.type, type_name);
   }
   return impl::format_int(value, spec);
 }
 
 inline Result<std::string> formatted(bool value, const std::string& text) {
-  return text.empty() ? Result<std::string>(str_(value)) : formatted(int64_t{value}, text);
+  return text.empty() ? Result<std::string>(str_(value)) : formatted(int64_t{value}, text, "bool");
 }
 
 // One replacement field of an f-string; `conversion` is 'r', 's', 'a', or ' ' for none.

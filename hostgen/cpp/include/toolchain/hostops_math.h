@@ -2,6 +2,7 @@
 // double. Errors are Python's.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -66,11 +67,27 @@ double tanh(A a) { return std::tanh(static_cast<double>(a)); }
 template <class A>
 double fabs(A a) { return std::fabs(static_cast<double>(a)); }
 
+namespace impl {
+
+// Of scaled numbers, so that no square overflows or vanishes. C's own is less exact than Python's.
+inline double corrected_hypot(double x, double y) {
+  const double xx = x * x, yy = y * y;
+  const double length = std::sqrt(xx + yy);
+  const double square = length * length;
+  const double errors = std::fma(x, x, -xx) + std::fma(y, y, -yy) - std::fma(length, length, -square);
+  return length + (xx - square + yy + errors) / (2 * length);
+}
+
+}  // namespace impl
+
 template <class A, class B>
 double hypot(A a, B b) {
-  // Python's is correctly rounded in all but very rare cases; so is this one.
-  return static_cast<double>(std::hypot(static_cast<long double>(static_cast<double>(a)),
-                                        static_cast<long double>(static_cast<double>(b))));
+  const double x = std::fabs(static_cast<double>(a)), y = std::fabs(static_cast<double>(b));
+  const double most = std::max(x, y), least = std::min(x, y);
+  if (!std::isfinite(x) || !std::isfinite(y) || least == 0) return std::hypot(x, y);
+  int exponent;
+  std::frexp(most, &exponent);
+  return std::ldexp(impl::corrected_hypot(std::ldexp(most, -exponent), std::ldexp(least, -exponent)), exponent);
 }
 
 template <class A>

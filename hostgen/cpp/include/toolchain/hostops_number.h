@@ -86,8 +86,9 @@ inline Result<int64_t> int_pow(int64_t base, int64_t exponent) {
 }
 
 inline Result<double> float_pow(double base, double exponent) {
-  if (base == 0 && exponent < 0) return zero_division("0.0 cannot be raised to a negative power");
+  if (base == 0 && exponent < 0 && std::isfinite(exponent)) return zero_division("0.0 cannot be raised to a negative power");
   if (base < 0 && std::isfinite(base) && std::isfinite(exponent) && exponent != std::floor(exponent)) {
+    if (std::isinf(std::pow(-base, exponent))) return Error::raised("OverflowError", "complex exponentiation");
     return Error("RT304", repr(base) + " ** " + repr(exponent) + " is a complex number",
                  "the host has no complex numbers");
   }
@@ -215,7 +216,7 @@ Result<Common<A, B>> mod(A a, B b) {
 template <class R, class A, class B>
 Result<R> pow_(A a, B b) {
   if constexpr (are_ints<A, B>) {
-    if (b >= 0) {
+    if (int64_t{b} >= 0) {
       TOOLCHAIN_ASSIGN(const int64_t power, impl::int_pow(a, b));
       return static_cast<R>(power);
     }
@@ -237,25 +238,21 @@ Wide<A> pos(A a) { return a; }
 template <class A>
 Result<Wide<A>> abs_(A a) {
   if constexpr (std::is_same_v<A, double>) return std::fabs(a);
-  else if (a < A{}) return neg(a);
+  else if (int64_t{a} < 0) return neg(a);
   else return int64_t{a};
 }
 
 // The first of the least, as the type that the program expects.
-template <class R, class First, class... Rest>
-R min_(const First& first, const Rest&... rest) {
-  R least = static_cast<R>(first);
-  ((lt(rest, least) ? void(least = static_cast<R>(rest)) : void()), ...);
-  return least;
-}
+template <class R, class A>
+R min_(const A& a) { return static_cast<R>(a); }
+template <class R, class A, class B, class... More>
+R min_(const A& a, const B& b, const More&... more) { return lt(b, a) ? min_<R>(b, more...) : min_<R>(a, more...); }
 
 // The first of the greatest, as the type that the program expects.
-template <class R, class First, class... Rest>
-R max_(const First& first, const Rest&... rest) {
-  R greatest = static_cast<R>(first);
-  ((gt(rest, greatest) ? void(greatest = static_cast<R>(rest)) : void()), ...);
-  return greatest;
-}
+template <class R, class A>
+R max_(const A& a) { return static_cast<R>(a); }
+template <class R, class A, class B, class... More>
+R max_(const A& a, const B& b, const More&... more) { return gt(b, a) ? max_<R>(b, more...) : max_<R>(a, more...); }
 
 template <class A, class B>
 using Logical = std::conditional_t<std::is_same_v<A, bool> && std::is_same_v<B, bool>, bool, int64_t>;
@@ -271,7 +268,7 @@ int64_t invert(A a) { return ~int64_t{a}; }
 
 template <class A, class B>
 Result<int64_t> lshift(A a, B b) {
-  if (b < B{}) return Error::raised("ValueError", "negative shift count");
+  if (int64_t{b} < 0) return Error::raised("ValueError", "negative shift count");
   const int64_t value = a, count = b;
   if (value == 0) return int64_t{0};
   const int64_t shifted = count < 64 ? static_cast<int64_t>(static_cast<uint64_t>(value) << count) : 0;
@@ -281,7 +278,7 @@ Result<int64_t> lshift(A a, B b) {
 
 template <class A, class B>
 Result<int64_t> rshift(A a, B b) {
-  if (b < B{}) return Error::raised("ValueError", "negative shift count");
+  if (int64_t{b} < 0) return Error::raised("ValueError", "negative shift count");
   return int64_t{a} >> (int64_t{b} > 63 ? 63 : int64_t{b});
 }
 

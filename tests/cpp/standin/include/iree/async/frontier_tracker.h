@@ -1,0 +1,4 @@
+// See there.
+#pragma once
+
+#include "iree/standin/devices.h"
