@@ -67,7 +67,7 @@ def build(
         complete=lambda unfinished: pipeline.complete_hosts(program, hosts, unfinished),
     )
     pipeline.tell(options, "checking")
-    pipeline.check_recorded_calls(path)
+    pipeline.check_recorded_calls(path, options)
     return Bundle(
         path=path,
         seconds=time.perf_counter() - start,

@@ -124,16 +124,18 @@ def compile_program(program: Program, machines: Sequence[Target], options: Build
 _REFUSED = ("TC301", "TC302", "TC303")
 
 
-def check_recorded_calls(path: Path) -> None:
-    """Replays the recorded calls of a new bundle, if it holds a Python host and a target of this machine.
+def check_recorded_calls(path: Path, options: BuildOptions) -> None:
+    """Replays the recorded calls of a new bundle, if it holds a Python host and modules for this machine and runtime.
 
     Raises ``VerificationError`` TC521 unless they do what eager PyTorch did.
     """
     try:
         outcomes = replay(path)
     except runtime_py.SessionError as error:
-        if error.code in ("RT106", "RT301", "RT302"):
-            return  # made for another machine or host: nothing to run here
+        # Modules of another compiler than the installed one may need another runtime.
+        elsewhere = ("RT303",) if options.iree_compile is not None else ()
+        if error.code in ("RT106", "RT301", "RT302", *elsewhere):
+            return  # made for another machine, runtime or host: nothing to run here
         raise
     wrong = [n for n, outcome in enumerate(outcomes) if outcome.matches is False]
     if wrong:

@@ -175,7 +175,7 @@ class _Describer:
         return emit_function(self._program, function, self._new_name(f"run_{function.name}"), result, self._constant)
 
     def _arguments(self, function: CppFunction, inputs: tuple[Input, ...]) -> tuple[str, ...]:
-        state = "state_." if len(self._states) == 1 else "state->"
+        state = "state_." if len(self._states) == 1 else f"std::get_if<{function.state}>(&state_)->"
         slots = (f"{state}{slot.name}" for slot in self._states[function.state].slots)
         return (*slots, *(i.argument for i in inputs), *(inputs[i].name for i in function.changed))
 
