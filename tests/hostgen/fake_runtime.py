@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import hostgen
-from hostgen.python.expressions import function_name
+from hostgen.names import host_function
 from toolchain.ir import OPCODES, Program, Structure, instances
 from toolchain.ir.interpreter import Decide, Outcome, run_subgraph
 from toolchain.ir.semantics import TABLE, Datum
@@ -27,7 +27,7 @@ class FakeHost:
         self.text = hostgen.generate(program, "python")["program.py"]
         namespace: dict[str, Any] = {}
         exec(compile(self.text, "program.py", "exec"), namespace)
-        namespace["ops"] = SimpleNamespace(**{function_name(o): _operation(o) for o in OPCODES})
+        namespace["ops"] = SimpleNamespace(**{host_function(o): _operation(o) for o in OPCODES})
         self._functions: dict[tuple[int, int], Callable[..., Any]] = namespace["FUNCTIONS"]
         self.state_index = 0
         self.state: tuple[Datum, ...] = tuple(getattr(v, "name", v) for v in program.initial_state)
