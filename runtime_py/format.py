@@ -357,6 +357,32 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
+class VmShape:
+    """One structure of the VM host's results.
+
+    tree:    the structure.
+    columns: for each leaf of ``tree``, which of the results holds it.
+    types:   of the leaves.
+    """
+
+    tree: Tree
+    columns: tuple[int, ...] = ()
+    types: tuple[ValueType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VmResult:
+    """What a function of the VM host returns, in its reflection attribute ``signature``.
+
+    shapes:  if there are several, result 0 says which it is, and columns count from the next.
+    mutated: indices of the inputs that are changed in place; their new values are the last results.
+    """
+
+    shapes: tuple[VmShape, ...]
+    mutated: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything about a bundle.
 

@@ -53,7 +53,8 @@ def build(
     emitted = pipeline.emit_hosts(program, hosts)
     tests = record(module, calls)
     compilation = pipeline.compile_program(program, machines, options)
-    debug = pipeline.debug_files(program) if options.debug else {}
+    debug = pipeline.debug_files(program, machines, hosts, options) if options.debug else {}
+    emitted |= pipeline.compile_hosts(program, compilation, machines, emitted, options)
     pipeline.tell(options, "writing")
     write_bundle(
         program,

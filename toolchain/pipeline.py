@@ -6,7 +6,7 @@ import importlib.util
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -31,6 +31,7 @@ from toolchain.options import BuildOptions, Example
 from toolchain.passes import run_pipeline
 from toolchain.recording import replace_markers
 from toolchain.replay import replay
+from toolchain.vm_host import traced_files, vm_files
 
 
 def check_build(
@@ -125,12 +126,17 @@ _REFUSED = ("TC301", "TC302", "TC303")
 
 
 def check_recorded_calls(path: Path, options: BuildOptions) -> None:
-    """Replays the recorded calls of a new bundle, if it holds a Python host and modules for this machine and runtime.
+    """Replays the recorded calls of a new bundle on those of its hosts and targets that run here and in this runtime.
 
     Raises ``VerificationError`` TC521 unless they do what eager PyTorch did.
     """
+    for host in ("python", "vm"):
+        _check_host(path, host, options)
+
+
+def _check_host(path: Path, host: Literal["python", "vm"], options: BuildOptions) -> None:
     try:
-        outcomes = replay(path)
+        outcomes = replay(path, host=host)
     except runtime_py.SessionError as error:
         # Modules of another compiler than the installed one may need another runtime.
         elsewhere = ("RT303",) if options.iree_compile is not None else ()
@@ -141,15 +147,18 @@ def check_recorded_calls(path: Path, options: BuildOptions) -> None:
     if wrong:
         raise VerificationError(
             "TC521",
-            f"{path} disagrees with eager PyTorch on example {', '.join(map(str, wrong))} of {len(outcomes)}; "
-            "do not use",
+            f"{path} disagrees with eager PyTorch on example {', '.join(map(str, wrong))} of {len(outcomes)} "
+            f"({host} host); do not use",
             "`toolchain run` shows the results, `toolchain verify` the path; "
             "please report this defect of the toolchain",
         )
 
 
-def emit_hosts(program: Program, hosts: Sequence[str]) -> Mapping[str, bytes]:
-    """Paths in the bundle to the texts of all host programs."""
+def emit_hosts(program: Program, hosts: Sequence[str]) -> dict[str, bytes]:
+    """Paths in the bundle to the texts of all host programs.
+
+    Raises ``UnsupportedModelError`` TC171 if a host cannot express the program.
+    """
     return {
         f"host/{host}/{path}": text.encode() for host in hosts for path, text in hostgen.generate(program, host).items()
     }
@@ -171,10 +180,29 @@ def versions_used(options: BuildOptions) -> Versions:
     return installed_versions(version_number(find_compiler(options.iree_compile).version))
 
 
-def debug_files(program: Program) -> Mapping[str, bytes]:
+def compile_hosts(
+    program: Program,
+    compilation: Compilation,
+    machines: Sequence[Target],
+    emitted: Mapping[str, bytes],
+    options: BuildOptions,
+) -> Mapping[str, bytes]:
+    """What host programs need besides their texts: the compiled VM host. Raises ``LoweringError`` TC306."""
+    text = emitted.get("host/vm/main.mlir")
+    if text is None:
+        return {}
+    return vm_files(program, compilation, machines, text.decode(), options)
+
+
+def debug_files(
+    program: Program, machines: Sequence[Target], hosts: Sequence[str], options: BuildOptions
+) -> Mapping[str, bytes]:
+    """The control-flow graph as text and for Graphviz, and a VM host that records its decisions."""
+    traced = traced_files(program, machines, options) if "vm" in hosts else {}
     return {
         "debug/cfg.txt": print_program(program, locations=True).encode(),
         "debug/cfg.dot": to_dot(program).encode(),
+        **traced,
     }
 
 

@@ -44,21 +44,22 @@ _ScalarName = Literal["int", "float", "bool", "str"]
 
 
 def describe_entry(entry: EntryPoint) -> fmt.Entry:
-    return fmt.Entry(entry.name, _tree(entry.signature), tuple(map(_input, entry.inputs)))
+    return fmt.Entry(entry.name, tree_of(entry.signature), tuple(map(_input, entry.inputs)))
 
 
-def _tree(structure: Structure) -> fmt.Tree:
+def tree_of(structure: Structure) -> fmt.Tree:
+    """``structure`` with a "leaf" in the place of every value, and literals as they are."""
     match structure:
         case Leaf(Value()):
             return fmt.Tree("leaf")
         case Leaf(literal):
             return fmt.Tree("literal", literal=to_constant(literal))
         case Sequence():
-            return fmt.Tree(structure.kind, tuple(map(_tree, structure.items)))
+            return fmt.Tree(structure.kind, tuple(map(tree_of, structure.items)))
         case Mapping():
-            return fmt.Tree("dict", tuple(map(_tree, structure.items)), tuple(map(to_constant, structure.keys)))
+            return fmt.Tree("dict", tuple(map(tree_of, structure.items)), tuple(map(to_constant, structure.keys)))
         case Object():
-            items = tuple(map(_tree, structure.items))
+            items = tuple(map(tree_of, structure.items))
             cls = f"{structure.module}:{structure.qualname}"
             return fmt.Tree(structure.kind, items, cls=cls, fields=structure.fields)
 

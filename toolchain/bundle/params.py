@@ -35,7 +35,7 @@ def write_archive(constants: Mapping[str, torch.Tensor], names: Iterable[str], r
         return None
     path = root / ARCHIVE
     path.parent.mkdir(parents=True, exist_ok=True)
-    keys = {name: _content_key(tensor) for name, tensor in tensors.items()}
+    keys = {name: content_key(tensor) for name, tensor in tensors.items()}
     places = _write({keys[name]: tensor for name, tensor in tensors.items()}, path)
     weights = tuple(_weight(name, tensor, *places[keys[name]]) for name, tensor in tensors.items())
     return Params(ARCHIVE, path.stat().st_size, hash_file(path), weights)
@@ -55,7 +55,8 @@ def _weight(name: str, tensor: torch.Tensor, offset: int, length: int) -> Weight
     return Weight(name, str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape), offset, length)
 
 
-def _content_key(tensor: torch.Tensor) -> str:
+def content_key(tensor: torch.Tensor) -> str:
+    """The archive's key of a constant."""
     return hashlib.sha256(_bytes_of(tensor)).hexdigest()
 
 

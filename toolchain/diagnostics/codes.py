@@ -225,6 +225,12 @@ _MODEL = (
         "The result holds something that cannot leave a compiled program.",
         "Return tensors, Python values and containers of them.",
     ),
+    Code(
+        "TC171",
+        "not in the VM host",
+        "The program does something that IREE's VM cannot express, such as printing or keeping text.",
+        "Build for another host, or follow the hint of the message.",
+    ),
 )
 
 _USAGE = (
@@ -330,6 +336,7 @@ _LOWERING = (
         "IREE's compiler died on a subgraph.",
         "Write the operation with others, at the line that the message names.",
     ),
+    Code("TC306", "VM host", "The VM host program does not compile, or its modules cannot be bound.", _REPORT),
 )
 
 _ENVIRONMENT = (
