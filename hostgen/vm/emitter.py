@@ -12,6 +12,7 @@ from hostgen.names import identifier
 from hostgen.ranges import integer_bits
 from hostgen.vm.results import Layout, shape_of, values_of
 from hostgen.vm.scalars import ScalarPrinter
+from hostgen.vm.sharing import repeated, sharing
 from hostgen.vm.texts import TEXT_OPCODES, Texts, failure
 from hostgen.vm.types import KINDS, VIEW, Inexpressible, kind_of, list_kinds, literal, mlir_type, quoted, scalar_kind
 from toolchain.diagnostics import Problem
@@ -86,6 +87,7 @@ class _Emitter:
         self._layout = layout
         self._numbers = {k: i for i, k in enumerate(instances(context.program))}
         self._texts = Texts()
+        self._sharing = sharing(function)
         self._lines: list[str] = []
         self._count = 0
         self._cfg = Cfg(function)
@@ -300,11 +302,20 @@ class _Emitter:
     def _edge(self, edge: Edge) -> str:
         # A parameter that is there twice gets the same argument twice.
         passed = dict(zip(self._cfg.blocks[edge.target].parameters, edge.arguments, strict=True))
-        names = [self.operand_as(argument, kind_of(parameter.type)) for parameter, argument in passed.items()]
+        names = self._distinct(list(passed.values()), [kind_of(parameter.type) for parameter in passed])
         if not names:
             return f"^block{edge.target}"
         types = ", ".join(mlir_type(p.type) for p in passed)
         return f"^block{edge.target}({', '.join(names)} : {types})"
+
+    def _distinct(self, operands: list[Operand], kinds: list[str]) -> list[str]:
+        """The names of ``operands`` converted to ``kinds``, with no reference twice among them."""
+        names = []
+        for operand, kind, again in zip(operands, kinds, repeated(operands, self._sharing), strict=True):
+            name = self.operand_as(operand, kind)
+            mlir = KINDS[kind]
+            names.append(self.give(None, f"util.call @again__{kind}({name}) : ({mlir}) -> {mlir}") if again else name)
+        return names
 
     def _label(self, block: int, values: Sequence[Value]) -> str:
         names, types = ", ".join(map(self._name, values)), ", ".join(mlir_type(v.type) for v in values)
@@ -326,14 +337,16 @@ class _Emitter:
     def _return(self, node: Return, names: list[str]) -> None:
         shape = self._layout.shapes[shape_of(node.result, self._layout)]
         found: Mapping[int, Operand] = dict(zip(shape.columns, values_of(node.result), strict=True))
-        for column, kind in enumerate(self._layout.kinds):
-            is_used = column in found
-            names.append(self.operand_as(found[column], kind) if is_used else self._null(KINDS[kind]))
         slots = len(self._context.program.states[self._function.state].slots)
         inputs = self._function.blocks[0].parameters[slots:]
-        changed = dict(node.mutated)
-        names += [self.operand_as(changed.get(index, inputs[index])) for index in self._layout.mutated]
-        self._do_return(names)
+        mutated = {index: inputs[index] for index in self._layout.mutated} | dict(node.mutated)
+        columns = sorted(found)
+        operands = [*(found[column] for column in columns), *mutated.values()]
+        kinds = [*(self._layout.kinds[column] for column in columns), *["tensor"] * len(mutated)]
+        given = self._distinct(operands, kinds)
+        used = dict(zip(columns, given, strict=False))
+        names += [used.get(i) or self._null(KINDS[kind]) for i, kind in enumerate(self._layout.kinds)]
+        self._do_return(names + given[len(columns) :])
 
     def _do_return(self, names: list[str]) -> None:
         types = ", ".join(self._layout.types)
