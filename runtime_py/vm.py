@@ -31,8 +31,9 @@ _PUSH = {
     "float": iree.VmVariantList.push_float,
     "bool": iree.VmVariantList.push_int,
 }
-# What a failed assertion says: a built-in exception, its text, and where the program raised it.
-_RAISED = re.compile(r"FAILED_PRECONDITION; (?:(\w+): )?(.*?)(?: \[[^]\n]*:\d+\])?; (?:$|\n|while )", re.DOTALL)
+# What a failed assertion says: a built-in exception, its text, and where the program raised it, or without the place.
+_PLACED = re.compile(r"FAILED_PRECONDITION; (\w+): (.*) \[[^]\n]*:\d+\]; ", re.DOTALL)
+_RAISED = re.compile(r"FAILED_PRECONDITION; (?:(\w+): )?(.*?); (?:$|\n|while )", re.DOTALL)
 _CODED = re.compile(r"\[(RT\d+)\] (.*)", re.DOTALL)
 
 
@@ -124,7 +125,7 @@ class VmSession:
         try:
             self._context.invoke(function, arguments, results)
         except Exception as error:
-            raise _exception(str(error)) from error
+            raise exception_of(str(error)) from error
         return results
 
     def _finished(self, results: Any, described: VmResult, match: Match) -> Any:
@@ -171,9 +172,9 @@ def _module_files(manifest: Manifest, target: str, traced: bool) -> Iterator[str
     yield main
 
 
-def _exception(message: str) -> BaseException:
+def exception_of(message: str) -> BaseException:
     """The exception that a status stands for."""
-    found = _RAISED.search(message)
+    found = _PLACED.search(message) or _RAISED.search(message)
     if found is None:
         return DeviceError("RT304", f"the VM failed: {message}")
     kind, text = found.groups()

@@ -25,7 +25,7 @@ from hostgen.vm.entries import emit_entry, function_name
 from hostgen.vm.library import library_for, weight_function
 from hostgen.vm.results import lay_out
 from hostgen.vm.script import run_script
-from hostgen.vm.types import KINDS, Inexpressible, kind_of, literal
+from hostgen.vm.types import KINDS, Inexpressible, kind_of, literal, quoted
 from runtime_py.integrity import OpenBundle
 from toolchain.bundle.params import content_key
 from toolchain.diagnostics import UnsupportedModelError
@@ -66,6 +66,7 @@ def emit_module(program: Program, traced: bool = False) -> str:
         many_states=len(program.states) > 1,
         traced=traced,
         functions=functions,
+        failures=[(name, quoted(message)) for message, name in context.failures.items()],
     )
     head, _, tail = text.rpartition("}")
     return f"{head}\n{library_for(text)}\n}}\n{tail.lstrip()}"

@@ -47,14 +47,16 @@ from toolchain.ir.signatures import type_of
 class Context:
     """What the functions of a program share.
 
-    weights: constant -> the function that gives it. imports: number of an instance -> its declaration.
-    traced:  whether decisions are recorded.
+    weights:  constant -> the function that gives it. imports: number of an instance -> its declaration.
+    failures: message -> the function that ends the call with it.
+    traced:   whether decisions are recorded.
     """
 
     program: Program
     traced: bool
     weights: dict[str, str] = field(default_factory=dict)
     imports: dict[int, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, problem: Inexpressible, location: Location) -> None:
@@ -288,9 +290,13 @@ class _Emitter:
                 self._return(node, [*map(self.operand_as, which)])
             case Raise():
                 self._commit(node)
-                never = self.give(None, "arith.constant false")
-                self._do(f"cf.assert {never}, {quoted(self._texts.of_exception(node))}")
+                self._fail(self._texts.of_exception(node))
                 self._do_return([self._null(kind) for kind in self._layout.types])
+
+    def _fail(self, message: str) -> None:
+        # In a function of its own, since the compiler moves stores behind assertions, but not behind calls.
+        failures = self._context.failures
+        self._do(f"util.call @{failures.setdefault(message, f'fail{len(failures)}')}() : () -> ()")
 
     def _branch(self, block: Block, branch: Branch) -> None:
         condition = self.operand_as(branch.condition)

@@ -16,7 +16,9 @@ _UNCHECKED = {"add": "arith.addi", "sub": "arith.subi", "mul": "arith.muli"}
 _FLOAT = {"add": "arith.addf", "sub": "arith.subf", "mul": "arith.mulf"}
 _BITWISE = {"and": "arith.andi", "or": "arith.ori", "xor": "arith.xori"}
 _INT_ORDER = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
-_FLOAT_ORDER = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+# Only these are right with NaN: see ``scalars.mlir``.
+_FLOAT_ORDER = {"lt": "olt", "le": "ole", "eq": "oeq"}
+_SWAPPED = {"gt": "lt", "ge": "le"}
 _IMPLICIT = {
     ("bool", "int"): "arith.extui {} : i1 to i64",
     ("bool", "float"): "arith.uitofp {} : i1 to f64",
@@ -74,8 +76,9 @@ class ScalarPrinter:
         """The number ``name`` as another kind, as Python converts implicitly (or as a truth value)."""
         if kind == "bool":
             zero = self._give(None, f"arith.constant {literal(0.0 if own == 'float' else 0)}")
-            test = "arith.cmpf une" if own == "float" else "arith.cmpi ne"
-            return self._give(None, f"{test}, {name}, {zero} : {KINDS[own]}")
+            if own == "float":
+                return self._opposite(None, self._give(None, f"arith.cmpf oeq, {name}, {zero} : f64"))
+            return self._give(None, f"arith.cmpi ne, {name}, {zero} : i64")
         return self._give(None, _IMPLICIT[(own, kind)].format(name))
 
     def _function(self, op: HostOp, name: str, kinds: list[str]) -> None:
@@ -115,18 +118,20 @@ class ScalarPrinter:
         if set(kinds) != {kind}:
             raise Inexpressible(f"{op.opcode}() of different types", "convert all of them to float first")
         first, *others = (self._operand(o, kind) for o in op.operands)
-        letter = {"float": "o", "int": "s", "bool": "u"}[kind]
-        test = f"arith.cmp{'f' if kind == 'float' else 'i'} {letter}{'lt' if op.opcode == 'min' else 'gt'}"
+        less = {"float": "arith.cmpf olt", "int": "arith.cmpi slt", "bool": "arith.cmpi ult"}[kind]
         for index, other in enumerate(others):
-            better = self._give(None, f"{test}, {other}, {first} : {KINDS[kind]}")
+            low, high = (other, first) if op.opcode == "min" else (first, other)
+            better = self._give(None, f"{less}, {low}, {high} : {KINDS[kind]}")
             result = op.results[0] if index == len(others) - 1 else None
             first = self._give(result, f"arith.select {better}, {other}, {first} : {KINDS[kind]}")
         if not others:
             self._copy(op, kind)
 
     def _not(self, op: HostOp) -> None:
-        name, true = self._operand(op.operands[0], "bool"), self._give(None, "arith.constant true")
-        self._give(op.results[0], f"arith.xori {name}, {true} : i1")
+        self._opposite(op.results[0], self._operand(op.operands[0], "bool"))
+
+    def _opposite(self, result: Value | None, name: str) -> str:
+        return self._give(result, f"util.call @opposite({name}) : (i1) -> i1")
 
     def _select(self, op: HostOp) -> None:
         kind = kind_of(op.results[0].type)
@@ -140,7 +145,13 @@ class ScalarPrinter:
             self._give(op.results[0], f"arith.cmpi {_INT_ORDER[op.opcode]}, {left}, {right} : i64")
         else:
             left, right = (self._exact(o, k) for o, k in zip(op.operands, kinds, strict=True))
-            self._give(op.results[0], f"arith.cmpf {_FLOAT_ORDER[op.opcode]}, {left}, {right} : f64")
+            if op.opcode in _SWAPPED:
+                left, right = right, left
+            order = _FLOAT_ORDER.get(_SWAPPED.get(op.opcode, op.opcode))
+            if order is not None:
+                self._give(op.results[0], f"arith.cmpf {order}, {left}, {right} : f64")
+            else:
+                self._opposite(op.results[0], self._give(None, f"arith.cmpf oeq, {left}, {right} : f64"))
 
     def _exact(self, operand: Operand, kind: str) -> str:
         """``operand`` as a double; an integer that is none ends the call."""

@@ -15,7 +15,7 @@ import networkx as nx
 from toolchain.ir import Constant, Function, HostOp, ListType, Operand, TensorType, Value, edges_of
 from toolchain.ir.signatures import type_of
 
-Sharing: TypeAlias = Mapping[Operand, int]
+Sharing: TypeAlias = Mapping[Hashable, int]
 
 
 def sharing(function: Function) -> Sharing:
@@ -24,13 +24,17 @@ def sharing(function: Function) -> Sharing:
     parameters = {block.id: block.parameters for block in function.blocks}
     for block in function.blocks:
         for edge in edges_of(block.terminator):
-            same.add_edges_from(
-                pair for pair in zip(parameters[edge.target], edge.arguments, strict=True) if is_reference(pair[1])
-            )
+            pairs = zip(parameters[edge.target], edge.arguments, strict=True)
+            same.add_edges_from((parameter, _node(argument)) for parameter, argument in pairs if is_reference(argument))
         for op in block.operations:
             if isinstance(op, HostOp) and op.opcode == "select":
-                same.add_edges_from((op.results[0], o) for o in op.operands[1:] if is_reference(o))
-    return {operand: number for number, group in enumerate(nx.connected_components(same)) for operand in group}
+                same.add_edges_from((op.results[0], _node(o)) for o in op.operands[1:] if is_reference(o))
+    return {node: number for number, group in enumerate(nx.connected_components(same)) for node in group}
+
+
+def _node(operand: Operand) -> Hashable:
+    # Weights of equal content are one parameter.
+    return "weights" if isinstance(operand, Constant) else operand
 
 
 def is_reference(operand: Operand) -> bool:
@@ -42,7 +46,7 @@ def repeated(operands: list[Operand], shared: Sharing) -> list[bool]:
     seen: set[Hashable] = set()
     found = []
     for operand in operands:
-        key = shared.get(operand, operand) if is_reference(operand) else None
+        key = shared.get(_node(operand), _node(operand)) if is_reference(operand) else None
         found.append(key is not None and key in seen)
         seen.add(key)
     return found

@@ -53,8 +53,13 @@ class Texts:
         if any(isinstance(a, Value) for a in node.arguments):
             text = self.of(node.arguments[0]) if len(node.arguments) == 1 else HOLE
         else:
-            text = str(getattr(builtins, node.exception)(*node.arguments))
+            text = _text_of(getattr(builtins, node.exception)(*node.arguments))
         return failure(node.exception, text, node.location)
+
+
+def _text_of(exception: BaseException) -> str:
+    # The text of a KeyError is its key in quotes: what it is made from is the key.
+    return str(exception.args[0]) if len(exception.args) == 1 else str(exception)
 
 
 def failure(exception: str, text: str, location: Location) -> str:

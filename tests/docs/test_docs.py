@@ -97,7 +97,7 @@ def run_console(snippet: Snippet, where: str, folder: Path) -> None:
             else command,
             shell=True,
             cwd=folder,
-            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            env=os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -1,6 +1,14 @@
 // Python's arithmetic on 64-bit integers and doubles. A host program gets the functions that it uses.
 // A failed assertion is what an exception of the program is: the text starts with the type's name.
 
+// Comparisons of doubles are ``oeq``, ``olt``, ``ole`` and ``uno``: with NaN, the VM gets the others wrong, by themselves
+// or when it turns them around.
+util.func private @opposite(%a: i1) -> i1 {
+  %true = arith.constant true
+  %result = arith.xori %a, %true : i1
+  util.return %result : i1
+}
+
 util.func private @add_int(%a: i64, %b: i64) -> i64 {
   %sum = arith.addi %a, %b : i64
   %left = arith.xori %sum, %a : i64
@@ -132,7 +140,8 @@ util.func private @truediv_int(%a: i64, %b: i64) -> f64 {
 
 util.func private @truediv_float(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf une, %b, %zero : f64
+  %is_zero = arith.cmpf oeq, %b, %zero : f64
+  %fine = util.call @opposite(%is_zero) : (i1) -> i1
   cf.assert %fine, "ZeroDivisionError: float division by zero"
   %quotient = arith.divf %a, %b : f64
   util.return %quotient : f64
@@ -140,7 +149,8 @@ util.func private @truediv_float(%a: f64, %b: f64) -> f64 {
 
 util.func private @mod_float(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf une, %b, %zero : f64
+  %is_zero = arith.cmpf oeq, %b, %zero : f64
+  %fine = util.call @opposite(%is_zero) : (i1) -> i1
   cf.assert %fine, "ZeroDivisionError: float modulo"
   %result = util.call @floored_mod(%a, %b) : (f64, f64) -> f64
   util.return %result : f64
@@ -148,7 +158,7 @@ util.func private @mod_float(%a: f64, %b: f64) -> f64 {
 
 util.func private @floored_mod(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %remainder = arith.remf %a, %b : f64
+  %remainder = util.call @remainder(%a, %b) : (f64, f64) -> f64
   %is_zero = arith.cmpf oeq, %remainder, %zero : f64
   cf.cond_br %is_zero, ^exact, ^inexact
 ^exact:
@@ -160,6 +170,19 @@ util.func private @floored_mod(%a: f64, %b: f64) -> f64 {
   %opposite = arith.xori %remainder_below, %b_below : i1
   %raised = arith.addf %remainder, %b : f64
   %result = arith.select %opposite, %raised, %remainder : f64
+  util.return %result : f64
+}
+
+// C's fmod. The VM's remainder is the IEEE one, the nearest to zero; adding the divisor to a negative one is exact.
+util.func private @remainder(%a: f64, %b: f64) -> f64 {
+  %zero = arith.constant 0.0 : f64
+  %dividend = math.absf %a : f64
+  %divisor = math.absf %b : f64
+  %nearest = arith.remf %dividend, %divisor : f64
+  %below = arith.cmpf olt, %nearest, %zero : f64
+  %raised = arith.addf %nearest, %divisor : f64
+  %magnitude = arith.select %below, %raised, %nearest : f64
+  %result = util.call @with_sign(%magnitude, %a) : (f64, f64) -> f64
   util.return %result : f64
 }
 
@@ -180,12 +203,14 @@ util.func private @floordiv_float(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
   %half = arith.constant 0.5 : f64
   %one = arith.constant 1.0 : f64
-  %fine = arith.cmpf une, %b, %zero : f64
+  %pole = arith.cmpf oeq, %b, %zero : f64
+  %fine = util.call @opposite(%pole) : (i1) -> i1
   cf.assert %fine, "ZeroDivisionError: float floor division by zero"
-  %remainder = arith.remf %a, %b : f64
+  %remainder = util.call @remainder(%a, %b) : (f64, f64) -> f64
   %whole = arith.subf %a, %remainder : f64
   %quotient = arith.divf %whole, %b : f64
-  %inexact = arith.cmpf une, %remainder, %zero : f64
+  %exact = arith.cmpf oeq, %remainder, %zero : f64
+  %inexact = util.call @opposite(%exact) : (i1) -> i1
   %remainder_below = arith.cmpf olt, %remainder, %zero : f64
   %b_below = arith.cmpf olt, %b, %zero : f64
   %opposite = arith.xori %remainder_below, %b_below : i1
@@ -201,7 +226,7 @@ util.func private @floordiv_float(%a: f64, %b: f64) -> f64 {
 ^something:
   %near = math.floor %floored : f64
   %excess = arith.subf %floored, %near : f64
-  %too_low = arith.cmpf ogt, %excess, %half : f64
+  %too_low = arith.cmpf olt, %half, %excess : f64
   %next = arith.addf %near, %one : f64
   %result = arith.select %too_low, %next, %near : f64
   util.return %result : f64
@@ -240,13 +265,15 @@ util.func private @pow_float(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
   %a_is_zero = arith.cmpf oeq, %a, %zero : f64
   %b_below = arith.cmpf olt, %b, %zero : f64
-  %pole = arith.andi %a_is_zero, %b_below : i1
-  util.call @refuse_pole(%pole) : (i1) -> ()
-  %a_below = arith.cmpf olt, %a, %zero : f64
   %a_finite = util.call @isfinite_float(%a) : (f64) -> i1
   %b_finite = util.call @isfinite_float(%b) : (f64) -> i1
+  %inverse = arith.andi %a_is_zero, %b_below : i1
+  %pole = arith.andi %inverse, %b_finite : i1
+  util.call @refuse_pole(%pole) : (i1) -> ()
+  %a_below = arith.cmpf olt, %a, %zero : f64
   %whole = math.floor %b : f64
-  %fraction = arith.cmpf une, %whole, %b : f64
+  %integral = arith.cmpf oeq, %whole, %b : f64
+  %fraction = util.call @opposite(%integral) : (i1) -> i1
   %rotated = arith.andi %a_below, %fraction : i1
   %finite = arith.andi %a_finite, %b_finite : i1
   %complex = arith.andi %rotated, %finite : i1
@@ -259,22 +286,19 @@ util.func private @pow_float(%a: f64, %b: f64) -> f64 {
 }
 
 util.func private @refuse_pole(%wrong: i1) {
-  %true = arith.constant true
-  %fine = arith.xori %wrong, %true : i1
+  %fine = util.call @opposite(%wrong) : (i1) -> i1
   cf.assert %fine, "ZeroDivisionError: 0.0 cannot be raised to a negative power"
   util.return
 }
 
 util.func private @refuse_complex(%wrong: i1) {
-  %true = arith.constant true
-  %fine = arith.xori %wrong, %true : i1
+  %fine = util.call @opposite(%wrong) : (i1) -> i1
   cf.assert %fine, "RuntimeError: [RT304] the power is a complex number"
   util.return
 }
 
 util.func private @refuse_range(%wrong: i1) {
-  %true = arith.constant true
-  %fine = arith.xori %wrong, %true : i1
+  %fine = util.call @opposite(%wrong) : (i1) -> i1
   cf.assert %fine, "OverflowError: (34, 'Numerical result out of range')"
   util.return
 }
@@ -329,16 +353,16 @@ util.func private @isfinite_float(%a: f64) -> i1 {
 }
 
 util.func private @int_float(%a: f64) -> i64 {
-  %number = arith.cmpf ord, %a, %a : f64
+  %nan = arith.cmpf uno, %a, %a : f64
+  %number = util.call @opposite(%nan) : (i1) -> i1
   cf.assert %number, "ValueError: cannot convert float NaN to integer"
   %infinite = util.call @isinf_float(%a) : (f64) -> i1
-  %true = arith.constant true
-  %finite = arith.xori %infinite, %true : i1
+  %finite = util.call @opposite(%infinite) : (i1) -> i1
   cf.assert %finite, "OverflowError: cannot convert float infinity to integer"
   %limit = arith.constant 9223372036854775808.0 : f64
   %lowest = arith.constant -9223372036854775808.0 : f64
   %not_above = arith.cmpf olt, %a, %limit : f64
-  %not_below = arith.cmpf oge, %a, %lowest : f64
+  %not_below = arith.cmpf ole, %lowest, %a : f64
   %fits = arith.andi %not_above, %not_below : i1
   cf.assert %fits, "OverflowError: [RT307] an integer does not fit 64 bits"
   %result = util.call @truncated(%a) : (f64) -> i64
@@ -397,7 +421,8 @@ util.func private @ceil_float(%a: f64) -> i64 {
   util.return %result : i64
 }
 
-util.func private @in_domain(%fine: i1) {
+util.func private @refuse_domain(%wrong: i1) {
+  %fine = util.call @opposite(%wrong) : (i1) -> i1
   cf.assert %fine, "ValueError: math domain error"
   util.return
 }
@@ -407,16 +432,15 @@ util.func private @in_range(%operand: f64, %result: f64) {
   %operand_finite = util.call @isfinite_float(%operand) : (f64) -> i1
   %result_infinite = util.call @isinf_float(%result) : (f64) -> i1
   %wrong = arith.andi %operand_finite, %result_infinite : i1
-  %true = arith.constant true
-  %fine = arith.xori %wrong, %true : i1
+  %fine = util.call @opposite(%wrong) : (i1) -> i1
   cf.assert %fine, "OverflowError: math range error"
   util.return
 }
 
 util.func private @sqrt_float(%a: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf uge, %a, %zero : f64
-  util.call @in_domain(%fine) : (i1) -> ()
+  %wrong = arith.cmpf olt, %a, %zero : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
   %result = math.sqrt %a : f64
   util.return %result : f64
 }
@@ -435,41 +459,39 @@ util.func private @expm1_float(%a: f64) -> f64 {
 
 util.func private @log_float(%a: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf ugt, %a, %zero : f64
-  util.call @in_domain(%fine) : (i1) -> ()
+  %wrong = arith.cmpf ole, %a, %zero : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
   %result = math.log %a : f64
   util.return %result : f64
 }
 
 util.func private @log2_float(%a: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf ugt, %a, %zero : f64
-  util.call @in_domain(%fine) : (i1) -> ()
+  %wrong = arith.cmpf ole, %a, %zero : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
   %result = math.log2 %a : f64
   util.return %result : f64
 }
 
 util.func private @log10_float(%a: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
-  %fine = arith.cmpf ugt, %a, %zero : f64
-  util.call @in_domain(%fine) : (i1) -> ()
+  %wrong = arith.cmpf ole, %a, %zero : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
   %result = math.log10 %a : f64
   util.return %result : f64
 }
 
 util.func private @log1p_float(%a: f64) -> f64 {
   %limit = arith.constant -1.0 : f64
-  %fine = arith.cmpf ugt, %a, %limit : f64
-  util.call @in_domain(%fine) : (i1) -> ()
+  %wrong = arith.cmpf ole, %a, %limit : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
   %result = math.log1p %a : f64
   util.return %result : f64
 }
 
 util.func private @not_infinite(%a: f64) {
   %infinite = util.call @isinf_float(%a) : (f64) -> i1
-  %true = arith.constant true
-  %fine = arith.xori %infinite, %true : i1
-  util.call @in_domain(%fine) : (i1) -> ()
+  util.call @refuse_domain(%infinite) : (i1) -> ()
   util.return
 }
 
@@ -509,15 +531,15 @@ util.func private @fmod_float(%a: f64, %b: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
   %a_infinite = util.call @isinf_float(%a) : (f64) -> i1
   %b_zero = arith.cmpf oeq, %b, %zero : f64
-  %b_number = arith.cmpf ord, %b, %b : f64
-  %a_number = arith.cmpf ord, %a, %a : f64
+  %b_nan = arith.cmpf uno, %b, %b : f64
+  %a_nan = arith.cmpf uno, %a, %a : f64
+  %b_number = util.call @opposite(%b_nan) : (i1) -> i1
+  %a_number = util.call @opposite(%a_nan) : (i1) -> i1
   %lost = arith.andi %a_infinite, %b_number : i1
   %pole = arith.andi %b_zero, %a_number : i1
   %wrong = arith.ori %lost, %pole : i1
-  %true = arith.constant true
-  %fine = arith.xori %wrong, %true : i1
-  util.call @in_domain(%fine) : (i1) -> ()
-  %result = arith.remf %a, %b : f64
+  util.call @refuse_domain(%wrong) : (i1) -> ()
+  %result = util.call @remainder(%a, %b) : (f64, f64) -> f64
   util.return %result : f64
 }
 
