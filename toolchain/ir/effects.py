@@ -62,6 +62,11 @@ def is_deterministic(op: Operation) -> bool:
             return False
 
 
+def is_view(op: TensorOp) -> bool:
+    """Whether ``op`` makes no data of its own but looks at its operand's in another way."""
+    return bool(overload(op.target).is_view)
+
+
 def overload(target: str) -> torch._ops.OpOverload:
     """The ATen operation of a ``TensorOp.target`` such as ``"aten.add.Tensor"``.
 

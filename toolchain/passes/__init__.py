@@ -14,7 +14,9 @@ from toolchain.passes.deduplicate import deduplicate
 from toolchain.passes.identity_outputs import replace_identities
 from toolchain.passes.merge_blocks import merge_blocks
 from toolchain.passes.partition import partition
+from toolchain.passes.prepare_weights import prepare_weights
 from toolchain.passes.redundant_parameters import drop_redundant_parameters
+from toolchain.passes.rewrite_kernels import rewrite_kernels
 from toolchain.passes.unreachable_blocks import drop_unreachable_blocks
 
 Pass = Callable[[Program], Program]
@@ -35,6 +37,8 @@ PIPELINE: tuple[Pass, ...] = (
     share_common_subexpressions,
     partition,
     deduplicate,
+    rewrite_kernels,
+    prepare_weights,
 )
 
 
