@@ -59,6 +59,8 @@ def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[
         return _squeeze(recorder, *args)
     if func is aten.equal.default:
         return _equal(recorder, *args)
+    if name == "_linalg_check_errors":
+        return checks.check_linalg(recorder, *args)
     if func._schema.is_mutable:
         return _mutate(recorder, func, name, args, kwargs)
     return _functional(recorder, func, name, args, kwargs)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.explorer import STATE, Explorer, Node
 from toolchain.frontend.heap import World, is_atomic, join_name
+from toolchain.frontend.signals import builtin_name
 from toolchain.ir import (
     Block,
     Branch,
@@ -94,12 +94,7 @@ class _FunctionBuilder:
         if end.kind == "return":
             return Return(end.outcome.result or Leaf(None), *after)
         assert end.exception is not None
-        return Raise(_builtin_name(end.exception), end.outcome.arguments, *after)
-
-
-def _builtin_name(exception: BaseException) -> str:
-    """The nearest built-in base of an exception's type."""
-    return next(str(k.__name__) for k in type(exception).__mro__ if getattr(builtins, k.__name__, None) is k)
+        return Raise(builtin_name(type(end.exception)), end.outcome.arguments, *after)
 
 
 def _arguments(source: Node, slot: int, target: Node) -> tuple[Operand, ...]:

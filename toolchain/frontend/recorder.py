@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from toolchain.frontend import checks, functional, torch_adapter
 from toolchain.frontend.constants import ConstantPool, tensor_type
 from toolchain.frontend.ranges import ElementRanges
-from toolchain.frontend.signals import NeedsConstant, Origin, PathEnds, Signal, Unsupported
+from toolchain.frontend.signals import NeedsConstant, Origin, PathEnds, Signal, Unsupported, builtin_name
 from toolchain.frontend.staged import NO_ORIGINS, HostList, Staged, StagedBool, StagedInt, StagedNumber, to_bool, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource, SymbolTable
@@ -292,7 +292,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if known is False:
             raise exception(text)
         if known is None:
-            self.host_many("check", (condition.operand,), (), (exception.__name__, text))
+            self.host_many("check", (condition.operand,), (), (builtin_name(exception), text))
             if condition.expr is not None:
                 self.state.facts.learn(condition.expr, True)
             self.state.decided[condition.operand.id] = True

@@ -6,6 +6,7 @@ is in flight the recorder is closed, so that ``finally`` blocks cannot record ei
 
 from __future__ import annotations
 
+import builtins
 import dis
 from pathlib import Path
 
@@ -59,6 +60,11 @@ class ExplorationFailed(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__(problems)
         self.problems = problems
+
+
+def builtin_name(kind: type[BaseException]) -> str:
+    """The nearest built-in base of an exception: what compiled programs raise in its place."""
+    return next(str(k.__name__) for k in kind.__mro__ if getattr(builtins, k.__name__, None) is k)
 
 
 def is_internal(exception: BaseException) -> bool:

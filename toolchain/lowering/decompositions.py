@@ -16,6 +16,8 @@ from torch import Tensor
 from torch._decomp import get_decompositions
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
+from toolchain.lowering import linear_algebra
+
 aten = torch.ops.aten
 
 # Operations that differ from PyTorch and stay so, with the reason.
@@ -315,6 +317,11 @@ def _flattened(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, lis
             index = torch.nonzero(index.reshape(-1)).squeeze(1)
         positions.append(index)
     return x, positions
+
+
+_replaces(aten.linalg_inv_ex.default)(linear_algebra.inverse)
+_replaces(aten._linalg_solve_ex.default)(linear_algebra.solve)
+_replaces(aten._linalg_det.default)(linear_algebra.determinant)
 
 
 # --- empty tensors
