@@ -148,3 +148,23 @@ def test_conversions_that_raise():
             return str(error)
 
     check(program, [(torch.tensor([v]),) for v in (1.5, float("inf"), float("nan"))], "any")
+
+
+def test_a_singular_matrix_is_a_decision():
+    def program(a, b):
+        try:
+            y = torch.linalg.inv(a) @ b
+        except torch.linalg.LinAlgError as error:
+            return b, "singular" in str(error)
+        else:
+            return y * 2, None
+
+    matrices = [[2.0, 0.0], [0.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 2.0], [2.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]
+    check(program, [(torch.tensor(m), torch.ones(2, 1)) for m in matrices])
+
+
+def test_a_system_without_a_solution():
+    def program(a):
+        return torch.linalg.solve(a, torch.ones(2))
+
+    check(program, [(torch.eye(2),), (torch.ones(2, 2),)], torch_texts=True)

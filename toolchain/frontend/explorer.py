@@ -8,6 +8,7 @@ widens the join's state and discards what was explored from the narrower one.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, Parameter
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
-from toolchain.frontend.staged import StagedBool, pop_context, push_context
+from toolchain.frontend.staged import Array, StagedBool, pop_context, push_context
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
 from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure
@@ -659,6 +660,10 @@ def _flatten(references: Any) -> list[Any]:
             out.extend(_flatten(ref))
         elif isinstance(ref, slice):
             out.extend((ref.start, ref.stop, ref.step))
+        elif isinstance(ref, Array):
+            out.append(ref.tensor)
+        elif isinstance(ref, functools.partial):
+            out.extend(_flatten(ref.args))
         else:
             out.append(ref)
     return out

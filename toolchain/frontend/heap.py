@@ -21,7 +21,7 @@ import torch
 from toolchain.frontend.machine.calls import GeneratorMethod
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.machine.lists import ListMethod
-from toolchain.frontend.staged import HostList, Staged
+from toolchain.frontend.staged import Array, HostList, Staged
 from toolchain.frontend.storages import PathState
 
 EMPTY_CELL = object()
@@ -257,6 +257,8 @@ def children(value: Any) -> Iterator[tuple[Any, Any]]:
         yield ("generator", value.generator)
     elif isinstance(value, ListMethod):
         yield ("items", value.items)
+    elif isinstance(value, Array):
+        yield ("tensor", value.tensor)
     elif isinstance(value, super):
         yield ("self", value.__self__)  # type: ignore[attr-defined]
     elif isinstance(value, property):

@@ -29,6 +29,7 @@ from toolchain.frontend.machine.operations import StagedSize
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Origin
 from toolchain.frontend.staged import (
+    Array,
     HostList,
     Staged,
     StagedNumber,
@@ -781,6 +782,8 @@ def _parts(value: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], Any]] | N
         return (value.generator,), lambda p: GeneratorMethod(p[0], value.name)
     if isinstance(value, ListMethod):
         return (value.items,), lambda p: ListMethod(p[0], value.name)
+    if isinstance(value, Array):
+        return (value.tensor,), lambda p: type(value)(p[0])
     return None
 
 

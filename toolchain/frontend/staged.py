@@ -346,6 +346,27 @@ class HostList:
         return int(context().constant(context_length(self), "len() inside native code"))
 
 
+class Array:
+    """A ``numpy.ndarray`` of run time, in the memory of ``tensor``."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+    def __index__(self) -> NoReturn:
+        refuse("an array that is only known at run time, in native code,")
+
+    __float__ = __bool__ = __len__ = __iter__ = __array__ = __index__
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Scalar(Array):
+    """A ``numpy.generic`` of run time: a tensor without dims whose memory nobody else sees."""
+
+    __slots__ = ()
+
+
 def context_length(items: HostList) -> Any:
     return wrap(context().host("list_len", (items.operand,), INT), INT, False, items.origins)
 

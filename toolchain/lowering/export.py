@@ -106,6 +106,7 @@ class _Replay:
 
 def _cleaned(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
     _forget_strides(graph.graph)
+    _forget_float_sizes(graph.graph)
     # Tracing leaves arithmetic on sizes that only served its own checks, some of it unknown to torch-mlir.
     graph.graph.eliminate_dead_code()
     graph.recompile()
@@ -119,6 +120,15 @@ def _forget_strides(graph: torch.fx.Graph) -> None:
         if position is not None:
             node.target = aten.empty.memory_format if position == 1 else aten.new_empty.default
             node.args = node.args[:position] + node.args[position + 1 :]
+
+
+def _forget_float_sizes(graph: torch.fx.Graph) -> None:
+    """Sizes as operands of float tensors are converted with ``sym_float``, which torch-mlir lacks; its scalars are
+    numbers of either kind."""
+    for node in graph.nodes:
+        scalars_only = all(isinstance(user.target, torch._ops.OpOverload) for user in node.users)
+        if node.target is torch.sym_float and scalars_only:
+            node.replace_all_uses_with(node.args[0])
 
 
 def resolve(target: str, location: Location) -> Any:

@@ -25,7 +25,7 @@ def inverse(a: Tensor, *, check_errors: bool = False) -> Any:
 
 
 def solve(a: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """``_linalg_solve_ex``: a @ x = b -> (x, factors, pivots, info). The factors, which only derivatives use, are NaN."""
+    """``_linalg_solve_ex``: a @ x = b -> (x, factors, pivots, info). The factors, for derivatives only, are NaN."""
     rows = _square(a)
     is_vector = b.dim() == 1
     if rows is None or not left or a.dim() != b.dim() + is_vector:

@@ -20,13 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from toolchain.frontend import torch_adapter
 from toolchain.frontend.machine import iteration_polyfills, operations, polyfills
+from toolchain.frontend.machine.arrays import array_type
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import (
     MATH_FUNCTIONS,
+    Array,
     HostList,
+    Scalar,
     Staged,
     StagedBool,
     StagedFloat,
@@ -52,11 +54,13 @@ _PYTHON_TYPES: dict[type, type] = {
 
 
 def _number(machine: Machine, value: Any) -> Any:
+    if isinstance(value, Array):
+        return machine.calls.arrays.read(value)
     return machine.recorder.read(value) if isinstance(value, torch.Tensor) else value
 
 
 def _int(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor)):
+    if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor, Array)):
         value = _number(m, args[0])
         if isinstance(value, StagedStr):
             raise Unsupported("TC120", "int() of a string that is only known at run time cannot be staged")
@@ -65,7 +69,7 @@ def _int(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _float(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor)):
+    if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor, Array)):
         return to_float(_number(m, args[0]))
     return float(*args)
 
@@ -84,6 +88,10 @@ def _len(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
         return context_length(value)
     if isinstance(value, StagedRange):
         return value.length
+    if isinstance(value, Array):
+        if not value.tensor.dim():
+            raise TypeError("len() of unsized object")
+        return operations.box(m.recorder, value.tensor.shape[0])
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
@@ -103,6 +111,8 @@ def _range(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 def python_type(value: Any) -> type:
     from types import GeneratorType
 
+    if isinstance(value, Array):
+        return array_type(value)
     if isinstance(value, VMGenerator):
         return GeneratorType
     if type(value) is operations.StagedSize:
@@ -112,7 +122,7 @@ def python_type(value: Any) -> type:
 
 def _isinstance(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     value, kinds = args
-    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, operations.StagedSize)):
+    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, operations.StagedSize, Array)):
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         return any(issubclass(python_type(value), k) for k in flat if isinstance(k, type))
     return isinstance(value, kinds)
@@ -123,7 +133,7 @@ def _type(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _abs(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    return abs(args[0])
+    return m.calls.arrays.operator(abs, args[0]) if isinstance(args[0], Array) else abs(args[0])
 
 
 def _round(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -158,7 +168,7 @@ def _polyfilled(native: Any, polyfill: Any, always: bool = False) -> Any:
     """The builtin itself where nothing is staged, its Python form otherwise."""
 
     def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-        plain = not any(operations.has_staged(a) or _has_tensors(a) for a in args) and not any(
+        plain = not any(operations.has_staged(a) or has_tensors(a) for a in args) and not any(
             callable(v) for v in kwargs.values()
         )
         if always or not plain:
@@ -168,7 +178,7 @@ def _polyfilled(native: Any, polyfill: Any, always: bool = False) -> Any:
     return handle
 
 
-def _has_tensors(value: Any) -> bool:
+def has_tensors(value: Any) -> bool:
     if isinstance(value, torch.Tensor):
         return True
     return isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value)
@@ -370,6 +380,7 @@ def _math(function: Any) -> Any:
 
 def _torch_tensor(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     data = args[0] if args else kwargs["data"]
+    data = data.tensor if isinstance(data, Array) else data
     if isinstance(data, torch.Tensor):
         out = data.detach().clone()
         return out if kwargs.get("dtype") is None else out.to(kwargs["dtype"])
@@ -380,9 +391,18 @@ def _torch_tensor(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 def _as_tensor(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     data = args[0] if args else kwargs["data"]
+    if isinstance(data, Array):
+        shared = data.tensor.clone() if isinstance(data, Scalar) else data.tensor
+        return shared if kwargs.get("dtype") is None else shared.to(kwargs["dtype"])
     if operations.has_staged(data) or (not isinstance(data, torch.Tensor) and _contains_tensor(data)):
         return m.calls.tensors.from_nested(data, kwargs.get("dtype"))
     return m.calls.native(torch.as_tensor, args, kwargs)
+
+
+def _from_numpy(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    if type(args[0]) is Array:
+        return args[0].tensor
+    return m.calls.native(torch.from_numpy, args, kwargs)
 
 
 def _contains_tensor(data: Any) -> bool:
@@ -474,15 +494,7 @@ def _tensor_len(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: 
 
 
 def _numpy(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if not m.recorder.is_symbolic:
-        return m.calls.native(tensor.numpy, args, kwargs)
-    folded = m.recorder.fold(m.recorder.value_of(tensor), tensor)
-    if folded is not None and m.recorder.view_of(tensor).storage.real is None:
-        with torch_adapter.real_mode():
-            return folded.numpy().copy()
-    raise Unsupported(
-        "TC161", "Tensor.numpy() on data that is only known at run time", "stay in PyTorch until the result is returned"
-    )
+    return m.calls.arrays.of(tensor)
 
 
 def _new_tensor(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -563,7 +575,7 @@ def _search(native: str, polyfill: Any) -> Any:
 
 
 def _list_sort(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if operations.has_staged(items) or _has_tensors(items) or kwargs.get("key") is not None:
+    if operations.has_staged(items) or has_tensors(items) or kwargs.get("key") is not None:
         raise Unsupported("TC126", "list.sort() of values that are only known at run time", "use items = sorted(items)")
     items.sort(**kwargs)
 
@@ -664,7 +676,8 @@ def handlers() -> dict[Any, Any]:
         locals: _refused("locals()", "name the variables"), eval: _refused("eval()", "write the expression"),
         exec: _refused("exec()", "write the code"), globals: _refused("globals()", "name the variables"),
         open: _refused("open()", "read the file before the model is built"), input: _refused("input()", "pass it in"),
-        torch.tensor: _torch_tensor, torch.as_tensor: _as_tensor,
+        torch.tensor: _torch_tensor, torch.as_tensor: _as_tensor, torch.asarray: _as_tensor,
+        torch.from_numpy: _from_numpy,
         torch.stack: _joined(torch.stack, "stack"), torch.cat: _joined(torch.cat, "cat"),
         torch.concat: _joined(torch.cat, "cat"), torch.equal: _torch_equal, torch.allclose: _torch_allclose,
         torch.full: _full(torch.full, 1), torch.full_like: _full(torch.full_like, 1),

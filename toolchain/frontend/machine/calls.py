@@ -16,6 +16,7 @@ import torch
 
 from toolchain.frontend.functional import METADATA_OPERATIONS
 from toolchain.frontend.machine import builtin_calls, operations, polyfills
+from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
 from toolchain.frontend.machine.lists import HostLists, ListMethod
@@ -85,6 +86,7 @@ class Calls:
         self.polyfills: Any = polyfills
         self.lists = HostLists(machine)
         self.tensors = TensorFactory(machine)
+        self.arrays = Arrays(machine)
         self._handlers: dict[Any, Any] = builtin_calls.handlers()
 
     # ---- dispatch
@@ -192,6 +194,10 @@ class Calls:
         depth = machine.recorder.state.depth
         builtin_calls.refuse_if_not_deterministic(function)
         _refuse_hidden_state(function)
+        if is_numpy(function) and any(
+            operations.has_staged(a) or builtin_calls.has_tensors(a) for a in (*args, *kwargs.values())
+        ):
+            return self.arrays.call(function, args, kwargs)
         if not machine.recorder.is_symbolic:
             moves = not is_torch(function) and _moves_references(function)
             return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
@@ -403,10 +409,6 @@ def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
         machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
     module = getattr(function, "__module__", None) or type(function).__module__ or ""
     what = f"{module}.{name_of(function)}" if module and module != "builtins" else name_of(function)
-    if module.split(".")[0] == "numpy":
-        raise Unsupported(
-            "TC161", f"the NumPy function {what} on tensor data", "use the PyTorch function of the same meaning"
-        )
     raise Unsupported(
         "TC160",
         f"{what} is native code that is called with values that are only known at run time",

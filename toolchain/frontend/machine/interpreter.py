@@ -508,7 +508,7 @@ def _unary(m: Machine, f: Frame, name: str, function: Any) -> None:
     if method is not None:
         m.call(method, (operand,), {})
     else:
-        f.stack.append(function(operand))
+        f.stack.append(ops.unary(m, function, operand))
 
 
 @_op("UNARY_NOT")

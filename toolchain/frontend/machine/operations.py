@@ -13,7 +13,9 @@ from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import KeepIdentity, Unsupported
 from toolchain.frontend.staged import (
+    Array,
     HostList,
+    Scalar,
     Staged,
     StagedBool,
     StagedFloat,
@@ -88,6 +90,8 @@ def unbox(value: Any) -> Any:
         return bool(value)  # PyTorch's functions take flags as constants: a decision
     if isinstance(value, Staged):
         return symbol(value)
+    if isinstance(value, Array):
+        raise Unsupported("TC161", "a NumPy array among the arguments of a PyTorch function", "use torch.from_numpy()")
     kind = type(value)
     if kind is StagedSize:
         return tuple(unbox(x) for x in value)
@@ -101,7 +105,7 @@ def unbox(value: Any) -> Any:
 
 
 def has_staged(value: Any, depth: int = 3) -> bool:
-    if isinstance(value, (Staged, HostList, VMGenerator, IndexIter, StagedRange)):
+    if isinstance(value, (Staged, HostList, VMGenerator, IndexIter, StagedRange, Array)):
         return True
     if depth and isinstance(value, (tuple, list, set, frozenset)):
         return any(has_staged(x, depth - 1) for x in value)
@@ -135,6 +139,11 @@ def decide(m: Machine, condition: Any) -> bool:
 def truth(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return recorder.truth(value)
+    if isinstance(value, Array):
+        if value.tensor.numel() != 1:
+            text = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            raise ValueError(text)
+        return recorder.truth(value.tensor)
     if isinstance(value, StagedNumber):
         return to_bool(value)
     if isinstance(value, HostList):
@@ -151,6 +160,8 @@ def not_(value: Any) -> Any:
 
 
 def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
+    if isinstance(left, Array) or isinstance(right, Array):
+        return m.calls.arrays.operator(function, left, right)
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         return box(m.recorder, function(as_tensor_operand(m, left), as_tensor_operand(m, right)))
     if isinstance(left, HostList) or isinstance(right, HostList):
@@ -158,6 +169,10 @@ def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
     if isinstance(left, str) and function.__name__ == "mod" and has_staged(right):
         return percent_format(m, left, right)
     return function(left, right)
+
+
+def unary(m: Machine, function: Any, operand: Any) -> Any:
+    return m.calls.arrays.operator(function, operand) if isinstance(operand, Array) else function(operand)
 
 
 def as_tensor_operand(m: Machine, value: Any) -> Any:
@@ -186,6 +201,8 @@ def is_(m: Machine, left: Any, right: Any) -> Any:
 
 
 def contains(m: Machine, container: Any, item: Any) -> Any:
+    if isinstance(container, Array) or isinstance(item, Array):
+        raise Unsupported("TC161", "'in' with a NumPy array of run time", "use (array == item).any()")
     if isinstance(container, HostList):
         return m.calls.lists.contains(container, item)
     if isinstance(container, (tuple, list, set, frozenset)) and (
@@ -236,6 +253,8 @@ def load_attr(m: Machine, owner: Any, name: str) -> Any:
         return (
             m.calls.lists.method(owner, name) if isinstance(owner, HostList) else m.calls.generator_method(owner, name)
         )
+    if isinstance(owner, Array):
+        return m.calls.arrays.attribute(owner, name)
     if isinstance(owner, StagedNumber) and name in ("real", "imag", "numerator"):
         return owner
     if isinstance(owner, torch.Tensor) and name == "data":
@@ -260,6 +279,10 @@ def context_methods(manager: Any) -> tuple[Any, Any]:
 
 
 def get_item(m: Machine, container: Any, key: Any) -> Any:
+    if isinstance(container, Array):
+        return m.calls.arrays.get(container, key)
+    if isinstance(key, Scalar):
+        key = m.recorder.read(key.tensor)
     if isinstance(container, HostList):
         return m.calls.lists.get(container, key)
     if isinstance(container, torch.Tensor):
@@ -276,7 +299,11 @@ def get_item(m: Machine, container: Any, key: Any) -> Any:
 
 
 def set_item(m: Machine, container: Any, key: Any, value: Any) -> None:
-    if isinstance(container, HostList):
+    if isinstance(key, Scalar):
+        key = m.recorder.read(key.tensor)
+    if isinstance(container, Array):
+        m.calls.arrays.set(container, key, value)
+    elif isinstance(container, HostList):
         m.calls.lists.set(container, key, value)
     elif isinstance(container, torch.Tensor):
         content = (
@@ -362,6 +389,7 @@ def _read_scalar_indices(m: Machine, key: Any) -> Any:
     """Integer tensors of no dimension index like numbers: they give views."""
 
     def read(part: Any) -> Any:
+        part = part.tensor if isinstance(part, Array) else part
         scalar = isinstance(part, torch.Tensor) and part.dim() == 0 and part.dtype not in (torch.bool, torch.uint8)
         return m.recorder.read(part) if scalar and not part.is_floating_point() else part
 
@@ -473,6 +501,8 @@ def get_iter(m: Machine, iterable: Any) -> Any:
         if iterable.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return IndexIter(iterable.unbind(0) if isinstance(iterable.shape[0], int) else iterable)
+    if isinstance(iterable, Array):
+        return IndexIter(tuple(m.calls.arrays.elements(iterable)))
     if isinstance(iterable, (Staged,)):
         raise TypeError(f"'{type(iterable).type}' object is not iterable")
     iterator = iter(iterable)
@@ -524,7 +554,7 @@ def iterate_static(m: Machine, items: Any) -> Any:
         return out
     if isinstance(items, torch.Tensor):
         return items.unbind(0)
-    return list(items)
+    return m.calls.arrays.elements(items) if isinstance(items, Array) else list(items)
 
 
 def unpack(m: Machine, items: Any, count: int) -> list[Any]:
@@ -579,6 +609,10 @@ def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
             value = tensor_text(m, value)
         else:
             value = m.recorder.read(value)
+    if isinstance(value, Array):
+        if conversion or not spec or spec[-1] not in "eEfFgGdn":  # NumPy prints the digits of the dtype
+            raise Unsupported("TC123", "printing or formatting a NumPy value", "format float(value) or value.item()")
+        value = m.recorder.read(value.tensor)
     if isinstance(value, StagedStr) and not spec and conversion in ("", "s"):
         return value
     if isinstance(value, BaseException) and has_staged(value.args) and not spec and conversion in ("", "s"):
