@@ -73,6 +73,6 @@ def _letter(value: Value) -> str:
         case ListType():
             return "xs"
         case ScalarType(kind=kind):
-            return {"int": "n", "float": "f", "bool": "b", "str": "s"}[kind]
+            return {"int": "n", "float": "f", "bool": "b", "str": "s", "object": "o"}[kind]
         case _:
             return "t"

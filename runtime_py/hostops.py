@@ -30,6 +30,7 @@ from runtime_py.hostops_list import (
     list_tensor,
     tensor_list,
 )
+from runtime_py.hostops_python import python_call
 from runtime_py.hostops_tensor import dim, full, item
 from runtime_py.hostops_text import check, concat, format_, print_, warn
 
@@ -187,6 +188,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "item": item,
     "dim": dim,
     "check": check,
+    "python_call": python_call,
     "full": full,
     "format": format_,
     "concat": concat,

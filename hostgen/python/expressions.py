@@ -33,7 +33,7 @@ _UNARY_SYMBOLS = {"neg": "-", "pos": "+", "invert": "~"}
 _BUILTINS = frozenset({"abs", "min", "max", "float", "bool", "str", "repr"})
 _MAY_OVERFLOW = frozenset({"add", "sub", "mul", "floordiv", "neg", "abs"})
 # The runtime takes what belongs to these two by keyword, because they have any number of operands.
-_KEYWORD_ATTRIBUTES = {"format": "parts", "list": "arity"}
+_KEYWORD_ATTRIBUTES = {"format": "parts", "list": "arity", "python_call": "function"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ import math
 import operator
 import warnings
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from tests.soundness.harness import check, randint, randn, refused
 
@@ -187,7 +189,7 @@ def test_native_code_is_refused():
     refused(lambda x: math.gcd(int(x[0].item()), 4), randn(3), "TC160")
 
 
-@pytest.mark.parametrize("call", [lambda x: x.numpy().sum(), lambda x: eval("1")])
+@pytest.mark.parametrize("call", [lambda x: np.unique(x.numpy()), lambda x: eval("1")])
 def test_what_cannot_be_staged_is_refused(call):
     with pytest.raises(AssertionError, match="TC16"):
         check(call, randn(3))
@@ -199,3 +201,55 @@ def test_staged_values_do_not_leak_into_callbacks_of_native_code():
         return torch.utils._pytree.tree_map(lambda leaf: leaf if isinstance(leaf, float) else -1, tree)
 
     refused(program, randn(3), "TC160")
+
+
+def test_sets_and_dicts_of_loop_counters():
+    def program(x):
+        seen, sums = set(), {}
+        for i in range(5):
+            if x[i % 3] > 0:
+                seen.add(i)
+                sums[i] = x[i % 3]
+        return sorted(seen), sums
+
+    check(program, randn(3))
+
+
+def test_a_string_that_differs_is_data():
+    def program(x):
+        log = []
+        for scale in (1.0, 2.0, 3.0):
+            why = "large" if (x * scale).sum() > 2 else "small"
+            log.append((scale, why))
+        return log, f"{why}!"
+
+    raw = check(program, randn(3))
+    assert raw is not None
+    assert len(raw.functions[0].blocks) < 16
+
+
+def test_a_string_that_differs_is_needed_as_a_constant():
+    def program(x):
+        mode = "double" if x[0] > 0 else "half"
+        factors = {"double": 2.0, "half": 0.5}
+        kind = mode
+        if x[1] > 0:
+            kind = "none"
+        y = x * factors[mode]
+        return (y + 1 if mode == "double" else y), len(mode), mode.upper(), kind in ("none", "half")
+
+    check(program, randn(3, count=12))
+
+
+def test_the_state_between_calls_has_strings():
+    class Moody(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mood = "calm"
+
+        def forward(self, x):
+            if x.sum() > 0:
+                self.mood = "glad"
+            return x * 2 if self.mood == "glad" else x, self.mood
+
+    check(Moody(), randn(3))

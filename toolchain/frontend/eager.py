@@ -28,6 +28,7 @@ from toolchain.frontend.staged import (
     StagedBool,
     StagedInt,
     StagedNumber,
+    StagedStr,
     pop_context,
     push_context,
     to_bool,
@@ -182,7 +183,7 @@ class EagerRecorder:
     def known_int(self, value: StagedInt) -> None:
         """Run-time numbers are never constants: which one it is, is a decision."""
 
-    def constant(self, value: StagedNumber, what: str) -> Any:
+    def constant(self, value: StagedNumber | StagedStr, what: str) -> Any:
         return value.operand
 
     def need_constant(self, origins: frozenset[Origin], what: str) -> NoReturn:

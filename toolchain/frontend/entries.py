@@ -14,7 +14,7 @@ import torch
 from toolchain.diagnostics import UsageError
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.machine.operations import StagedSize
-from toolchain.frontend.staged import HostList, Staged, operand_of, scalar_type
+from toolchain.frontend.staged import HostList, Staged, StagedObject, operand_of, scalar_type
 from toolchain.ir import (
     EntryPoint,
     InputDim,
@@ -50,6 +50,10 @@ LeafMaker = Callable[[Any, str], Any]
 
 def structure_of(value: Any, leaf: LeafMaker, name: str = "") -> Structure:
     """The pytree of ``value``; ``leaf`` maps a tensor, scalar or host list to its operand."""
+    if isinstance(value, StagedObject):
+        raise TypeError(
+            "a value that only the host program has cannot leave it: convert it with int(), float() or str()"
+        )
     if (
         isinstance(value, (torch.Tensor, Staged, HostList, Dynamic))
         or value is None

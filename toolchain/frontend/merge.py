@@ -33,6 +33,7 @@ from toolchain.frontend.staged import (
     HostList,
     Staged,
     StagedNumber,
+    StagedObject,
     StagedStr,
     expression,
     operand_of,
@@ -42,7 +43,7 @@ from toolchain.frontend.staged import (
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource
 from toolchain.frontend.templates import Template, common_template, list_type_of
-from toolchain.ir import FLOAT, INT, STR, Operand, ScalarType, TensorType, Type, Value, leaves
+from toolchain.ir import FLOAT, INT, OBJECT, STR, Operand, ScalarType, TensorType, Type, Value, leaves
 
 Path = tuple[Any, ...]
 Hint = Literal["vary", "const", "keep"]
@@ -188,6 +189,10 @@ class Merger:
             return self._scalar(path, refs)
         if all(isinstance(r, (str, StagedStr)) for r in refs):
             return self._string(path, refs)
+        if all(isinstance(r, StagedObject) for r in refs):
+            if self._isolated:
+                raise Mismatch(path, "a value that only the host program has would be kept between calls")
+            return self._opaque(path, refs, OBJECT)
         if any(type(r) is not type(first) for r in refs):
             raise Mismatch(
                 path,
@@ -358,18 +363,24 @@ class Merger:
         self._pending_ranges.append((torch_adapter.expression_of(sym), lower))
 
     def _string(self, path: Path, refs: tuple[Any, ...]) -> Any:
-        first = refs[0]
-        if all(isinstance(r, str) and r == first for r in refs):
+        first, hint = refs[0], self._hints.leaves.get(path)
+        if hint != "vary" and all(isinstance(r, str) and r == first for r in refs):
             return first
-        if not any(isinstance(r, StagedStr) for r in refs):
-            raise Mismatch(path, f"{first!r} on one path, {next(r for r in refs if r != first)!r} on another")
+        same = all(isinstance(r, StagedStr) and r.operand == operand_of(first) for r in refs)
+        if hint == "const" and not (same and not self._isolated):
+            raise Mismatch(path, f"{_show(first)} on one path, {_show(refs[-1])} on another")
+        return self._opaque(path, refs, STR)
+
+    def _opaque(self, path: Path, refs: tuple[Any, ...], kind: ScalarType) -> Any:
+        """A string or another object of run time."""
+        first = refs[0]
         operands = tuple(operand_of(r) for r in refs)
         if all(o == operands[0] for o in operands) and not self._isolated and self._hints.leaves.get(path) != "vary":
             return first
-        found = self._parameters.setdefault((STR, operands), Parameter(self._value(path, STR), operands, path))
-        self._profile[path] = STR
+        found = self._parameters.setdefault((kind, operands), Parameter(self._value(path, kind), operands, path))
+        self._profile[path] = kind
         self._new_hints.leaves[path] = "vary"
-        return wrap(found.value, STR, True, frozenset({(self._join, path)}))
+        return wrap(found.value, kind, True, frozenset({(self._join, path)}))
 
     def _value(self, path: Path, type_: Type) -> Value:
         key = (path, type_)

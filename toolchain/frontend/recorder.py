@@ -20,7 +20,17 @@ from toolchain.frontend import checks, functional, torch_adapter
 from toolchain.frontend.constants import ConstantPool, tensor_type
 from toolchain.frontend.ranges import ElementRanges
 from toolchain.frontend.signals import NeedsConstant, Origin, PathEnds, Signal, Unsupported, builtin_name
-from toolchain.frontend.staged import NO_ORIGINS, HostList, Staged, StagedBool, StagedInt, StagedNumber, to_bool, wrap
+from toolchain.frontend.staged import (
+    NO_ORIGINS,
+    HostList,
+    Staged,
+    StagedBool,
+    StagedInt,
+    StagedNumber,
+    StagedStr,
+    to_bool,
+    wrap,
+)
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource, SymbolTable
 from toolchain.ir import (
@@ -212,8 +222,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """The only value that ``value`` can have on this path, or None."""
         return self.state.facts.constant(torch_adapter.expression_of(value.sym))
 
-    def constant(self, value: StagedNumber, what: str) -> int | float:
-        if isinstance(value.operand, (int, float)):
+    def constant(self, value: StagedNumber | StagedStr, what: str) -> Any:
+        if isinstance(value.operand, (int, float, str)):
             return value.operand
         sym = getattr(value, "sym", None)
         if sym is not None:
@@ -228,7 +238,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.stop(
             Unsupported(
                 "TC121",
-                f"a number that is only known at run time is needed as a constant ({what})",
+                f"a value that is only known at run time is needed as a constant ({what})",
                 "compute it from constants, or use it as a size, an index or an operand of tensor operations",
             )
         )

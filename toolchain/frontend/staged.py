@@ -16,7 +16,7 @@ import sympy
 import torch
 
 from toolchain.frontend.signals import Origin, Unsupported
-from toolchain.ir import BOOL, FLOAT, INT, STR, Operand, ScalarType, Type
+from toolchain.ir import BOOL, FLOAT, INT, OBJECT, STR, Operand, ScalarType, Type
 
 NO_ORIGINS: frozenset[Origin] = frozenset()
 
@@ -35,7 +35,7 @@ class Context(Protocol):
 
     def decide(self, condition: StagedBool) -> bool: ...
 
-    def constant(self, value: StagedNumber, what: str) -> int | float: ...
+    def constant(self, value: StagedNumber | StagedStr, what: str) -> Any: ...
 
     def in_try(self) -> bool: ...
 
@@ -82,6 +82,8 @@ class Staged:
     def __hash__(self) -> int:
         if not context().is_symbolic:
             return hash(self.operand)
+        if self.origins and not self.is_data:
+            return hash(context().constant(self, "hash()"))  # type: ignore[arg-type]
         refuse("hash() of a value that is only known at run time", "use it as a list index or compare it instead")
 
     def __repr__(self) -> str:
@@ -294,10 +296,14 @@ class StagedBool(StagedNumber):
 
 
 class StagedStr(Staged):
-    """A string made from staged values (an f-string); it can be joined, printed, raised and returned."""
+    """A string made from staged values (an f-string), or another one on each path; it can be joined, printed, raised
+    and returned. Everything else needs a constant: the paths stay apart then."""
 
     __slots__ = ()
     type = STR
+
+    def constant(self, what: str) -> str:
+        return str(context().constant(self, f"{what} of a string"))
 
     def __add__(self, other: object) -> Any:
         return concat(self, other)
@@ -306,9 +312,70 @@ class StagedStr(Staged):
         return concat(other, self)
 
     def __eq__(self, other: object) -> Any:
-        return refuse("comparing a string that is only known at run time")
+        return isinstance(other, (str, StagedStr)) and self.constant("comparison") == _plain(other)
+
+    def __ne__(self, other: object) -> Any:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self.constant("hash()"))
+
+    def __bool__(self) -> bool:
+        return bool(self.constant("truth"))
+
+    def __len__(self) -> int:
+        return len(self.constant("len()"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.constant("iteration"))
+
+    def __getitem__(self, key: Any) -> str:
+        return self.constant("indexing")[key]
+
+    def __contains__(self, item: Any) -> bool:
+        return _plain(item) in self.constant("a search")
+
+    def __mod__(self, values: Any) -> str:
+        return self.constant("formatting") % values
+
+    def __mul__(self, times: Any) -> str:
+        return self.constant("repetition") * times
+
+    __rmul__ = __mul__
+
+    def __lt__(self, other: Any) -> bool:
+        return self.constant("comparison") < _plain(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.constant("comparison") <= _plain(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.constant("comparison") > _plain(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.constant("comparison") >= _plain(other)
+
+
+def _plain(text: Any) -> Any:
+    return text.constant("comparison") if isinstance(text, StagedStr) else text
+
+
+class StagedObject(Staged):
+    """A value of another type that only the host program has (``machine/objects.py``)."""
+
+    __slots__ = ()
+    type = OBJECT
+
+    def __eq__(self, other: object) -> Any:
+        return refuse("comparing such a value inside native code")
 
     __hash__ = Staged.__hash__
+
+    def __bool__(self) -> NoReturn:
+        refuse("the truth of such a value inside native code")
+
+    def __len__(self) -> NoReturn:
+        refuse("the length of such a value inside native code")
 
 
 def concat(*parts: object) -> Any:
@@ -400,7 +467,8 @@ def wrap(
         return StagedInt(operand, is_data, origins, sym)
     if type_ == BOOL:
         return StagedBool(operand, is_data, origins, expr)
-    return StagedFloat(operand, is_data, origins) if type_ == FLOAT else StagedStr(operand, is_data, origins)
+    kind = {FLOAT: StagedFloat, STR: StagedStr, OBJECT: StagedObject}[type_]  # type: ignore[index]
+    return kind(operand, is_data, origins)
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

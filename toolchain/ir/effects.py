@@ -8,7 +8,7 @@ from toolchain.ir.ops import Call, HostOp, Operation, TensorOp
 from toolchain.ir.types import FLOAT, INT, ScalarType
 from toolchain.ir.values import Operand, Value
 
-_EFFECTS = frozenset({"check", "print", "warn"})
+_EFFECTS = frozenset({"check", "print", "warn", "python_call"})
 # Domain errors and negative shift counts.
 _RAISING_MATH = (
     *("pow", "lshift", "rshift"),
@@ -38,7 +38,7 @@ def may_raise(op: Operation) -> bool:
         return not _is_nonzero_literal(op.operands[1])
     if op.opcode in _FROM_FLOAT:
         return _type_of(op.operands[0]) not in (INT, None)
-    return op.opcode == "check" or op.opcode in _RAISING
+    return op.opcode in ("check", "python_call") or op.opcode in _RAISING
 
 
 def _is_nonzero_literal(operand: Operand) -> bool:

@@ -6,6 +6,7 @@ Host operations raise what Python raises. An element of a list of tuples is a Py
 from __future__ import annotations
 
 import builtins
+import importlib
 import math
 import operator
 import sys
@@ -104,6 +105,14 @@ def _list_tensor(values: list[Datum], dtype: str) -> torch.Tensor:
     return torch.tensor(values, dtype=getattr(torch, dtype))
 
 
+def _python_call(*operands: Any) -> Datum:
+    *values, (name, *keywords) = operands
+    module, _, path = name.partition(":")
+    function = operator.attrgetter(path)(importlib.import_module(module))
+    positional = len(values) - len(keywords)
+    return function(*values[:positional], **dict(zip(keywords, values[positional:], strict=True)))
+
+
 _OTHER: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
@@ -129,6 +138,7 @@ _OTHER: dict[str, Callable[..., Any]] = {
     "item": lambda tensor: tensor.item(),
     "dim": lambda tensor, index: tensor.shape[index],
     "check": _check,
+    "python_call": _python_call,
     "full": _full,
     "format": _format,
     "concat": lambda *texts: "".join(texts),

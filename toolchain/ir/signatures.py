@@ -121,6 +121,12 @@ def _full(op: HostOp, operands: _Types, results: _Types) -> str | None:
     return _expect(results == (TensorType(str(dtype), tuple(dims)),), "gives a tensor of that dtype and extents")  # type: ignore[arg-type]
 
 
+def _python_call(op: HostOp, operands: _Types, results: _Types) -> str | None:
+    named = len(op.attributes) == 1 and isinstance(op.attributes[0], tuple) and ":" in str(op.attributes[0][0])
+    fine = named and len(results) == 1 and isinstance(results[0], ScalarType)
+    return _expect(fine, "takes operands and a name, gives one scalar")
+
+
 def _format(op: HostOp, operands: _Types, results: _Types) -> str | None:
     return _expect(len(op.attributes) == 1 and results == (STR,), "takes one tuple of parts, gives str")
 
@@ -200,6 +206,7 @@ _RULES: dict[str, _Rule] = {
     "item": _item,
     "dim": _dim,
     "check": _check,
+    "python_call": _python_call,
     "full": _full,
     "format": _format,
     "concat": _concat,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-ScalarKind: TypeAlias = Literal["int", "float", "bool", "str"]
+ScalarKind: TypeAlias = Literal["int", "float", "bool", "str", "object"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A Python scalar on the host: int (64 bits, overflow checked), float (double), bool or str."""
+    """A Python scalar on the host: int (64 bits, overflow checked), float (double), bool or str; or any other object."""
 
     kind: ScalarKind
 
@@ -68,3 +68,4 @@ INT = ScalarType("int")
 FLOAT = ScalarType("float")
 BOOL = ScalarType("bool")
 STR = ScalarType("str")
+OBJECT = ScalarType("object")

@@ -34,6 +34,7 @@ from toolchain.frontend.staged import (
     StagedFloat,
     StagedInt,
     StagedNumber,
+    StagedObject,
     StagedStr,
     context_length,
     math_call,
@@ -56,19 +57,25 @@ _PYTHON_TYPES: dict[type, type] = {
 def _number(machine: Machine, value: Any) -> Any:
     if isinstance(value, Array):
         return machine.calls.arrays.read(value)
+    if isinstance(value, StagedObject):
+        raise Unsupported("TC120", "a value of the host where a number is needed", "convert it with int() or float()")
     return machine.recorder.read(value) if isinstance(value, torch.Tensor) else value
 
 
 def _int(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], StagedObject):
+        return m.calls.objects.to_int(args[0])
     if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor, Array)):
         value = _number(m, args[0])
         if isinstance(value, StagedStr):
-            raise Unsupported("TC120", "int() of a string that is only known at run time cannot be staged")
+            return int(value.constant("int()"))
         return to_int(value)
     return int(*args, **kwargs)
 
 
 def _float(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], StagedObject):
+        return m.calls.objects.to_float(args[0])
     if len(args) == 1 and isinstance(args[0], (Staged, torch.Tensor, Array)):
         return to_float(_number(m, args[0]))
     return float(*args)
@@ -88,6 +95,8 @@ def _len(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
         return context_length(value)
     if isinstance(value, StagedRange):
         return value.length
+    if isinstance(value, StagedObject):
+        return m.calls.objects.length(value)
     if isinstance(value, Array):
         if not value.tensor.dim():
             raise TypeError("len() of unsized object")
@@ -113,6 +122,8 @@ def python_type(value: Any) -> type:
 
     if isinstance(value, Array):
         return array_type(value)
+    if isinstance(value, StagedObject):
+        raise Unsupported("TC120", "the type of a value of the host cannot be staged")
     if isinstance(value, VMGenerator):
         return GeneratorType
     if type(value) is operations.StagedSize:
@@ -122,7 +133,7 @@ def python_type(value: Any) -> type:
 
 def _isinstance(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     value, kinds = args
-    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, operations.StagedSize, Array)):
+    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, operations.StagedSize, Array, StagedObject)):
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         return any(issubclass(python_type(value), k) for k in flat if isinstance(k, type))
     return isinstance(value, kinds)
@@ -133,7 +144,7 @@ def _type(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _abs(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    return m.calls.arrays.operator(abs, args[0]) if isinstance(args[0], Array) else abs(args[0])
+    return operations.unary(m, abs, args[0])
 
 
 def _round(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -327,10 +338,7 @@ def _super(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 def _getattr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     owner, name = args[:2]
-    if isinstance(name, StagedStr):
-        raise Unsupported(
-            "TC120", "getattr() with a name that is only known at run time", "choose among constants with if"
-        )
+    name = name.constant("getattr()") if isinstance(name, StagedStr) else name
     getter = operations.property_getter(owner, name)
     if getter is not None and hasattr(type(owner), name):
         return m.calls.call(getter, (owner,), {}, mode)

@@ -20,9 +20,10 @@ from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
 from toolchain.frontend.machine.lists import HostLists, ListMethod
+from toolchain.frontend.machine.objects import Objects
 from toolchain.frontend.machine.tensors import TensorFactory
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import HostList, Staged
+from toolchain.frontend.staged import HostList, Staged, StagedStr
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
@@ -87,6 +88,7 @@ class Calls:
         self.lists = HostLists(machine)
         self.tensors = TensorFactory(machine)
         self.arrays = Arrays(machine)
+        self.objects = Objects(machine)
         self._handlers: dict[Any, Any] = builtin_calls.handlers()
 
     # ---- dispatch
@@ -198,6 +200,8 @@ class Calls:
             operations.has_staged(a) or builtin_calls.has_tensors(a) for a in (*args, *kwargs.values())
         ):
             return self.arrays.call(function, args, kwargs)
+        if self._is_for_host(function, args, kwargs):
+            return self.objects.call(function, args, kwargs)
         if not machine.recorder.is_symbolic:
             moves = not is_torch(function) and _moves_references(function)
             return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
@@ -234,6 +238,10 @@ class Calls:
         if machine.recorder.state.depth != depth:
             frame.open |= {frame.pc}
         return result
+
+    def _is_for_host(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        staged = any(operations.has_staged(v) for v in (function, *args, *kwargs.values()))
+        return staged and self.objects.takes(function)
 
     # ---- generators
 
@@ -407,6 +415,8 @@ def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
     lists = [v for v in values if isinstance(v, HostList) and v.origins]
     if lists:
         machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
+    for text in (v for v in values if isinstance(v, StagedStr) and v.origins):
+        text.constant(name_of(function))
     module = getattr(function, "__module__", None) or type(function).__module__ or ""
     what = f"{module}.{name_of(function)}" if module and module != "builtins" else name_of(function)
     raise Unsupported(

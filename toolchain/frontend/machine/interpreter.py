@@ -763,14 +763,16 @@ def _jump_if_true_or_pop(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @_op("POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NONE")
 def _pop_jump_if_none(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    if f.stack.pop() is None:
-        f.pc = i.target
+    is_none = m.branch(f, ops.is_(m, f.stack[-1], None))
+    f.stack.pop()
+    f.pc = i.target if is_none else f.pc
 
 
 @_op("POP_JUMP_FORWARD_IF_NOT_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE")
 def _pop_jump_if_not_none(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    if f.stack.pop() is not None:
-        f.pc = i.target
+    is_none = m.branch(f, ops.is_(m, f.stack[-1], None))
+    f.stack.pop()
+    f.pc = f.pc if is_none else i.target
 
 
 # ---- iteration

@@ -60,7 +60,7 @@ class HostLists:
             return HostList(items.operand, items.template, items.origins)
         if name == "clear":
             self._keep_unshared(items)
-            items.operand = self._make(items.template, ())
+            items.operand = self.make(items.template, ())
             return None
         if name == "reverse":
             self._update(items, "list_reverse", ())
@@ -68,7 +68,7 @@ class HostLists:
         return getattr(self, name)(items, *args, **kwargs)
 
     @staticmethod
-    def _make(template: Template | None, operands: tuple[Operand, ...]) -> Any:
+    def make(template: Template | None, operands: tuple[Operand, ...]) -> Any:
         return context().host("list", operands, list_type_of(template), (template.arity if template else 0,))
 
     def _update(self, items: HostList, opcode: str, operands: tuple[Any, ...]) -> None:
@@ -98,7 +98,7 @@ class HostLists:
             if type(part) is list and self._machine.driver.is_reachable(part):
                 self._refuse_sharing(items)
             share(recorder, part, items.origins)
-        return element_operands(recorder, value, self._make)
+        return element_operands(recorder, value, self.make)
 
     def append(self, items: HostList, value: Any) -> None:
         self._update(items, "list_append", self._element(items, value))
@@ -183,7 +183,7 @@ class HostLists:
         fits, template = common_template(values, template)
         if not fits or any(type(p) is list for v in values for p in (v if isinstance(v, tuple) else (v,))):
             recorder.need_constant(origins, "a list of unknown length with elements of different kinds")
-        return HostList(list_operand(recorder, values, template, self._make), template, origins)
+        return HostList(list_operand(recorder, values, template, self.make), template, origins)
 
     def contains(self, items: HostList, value: Any) -> Any:
         raise Unsupported("TC124", "'in' on a list of unknown length", "keep a tensor or a flag beside the list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import operator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +22,7 @@ from toolchain.frontend.staged import (
     StagedFloat,
     StagedInt,
     StagedNumber,
+    StagedObject,
     StagedStr,
     concat,
     context,
@@ -88,6 +90,10 @@ def unbox(value: Any) -> Any:
     """Staged values in the arguments of a PyTorch function become raw symbolic numbers."""
     if isinstance(value, StagedBool):
         return bool(value)  # PyTorch's functions take flags as constants: a decision
+    if isinstance(value, StagedObject):
+        raise Unsupported("TC120", "a value of the host in a PyTorch function", "convert it with int() or float()")
+    if isinstance(value, StagedStr):
+        return value.constant("use as an argument")
     if isinstance(value, Staged):
         return symbol(value)
     if isinstance(value, Array):
@@ -148,8 +154,8 @@ def truth(recorder: Recorder, value: Any) -> Any:
         return to_bool(value)
     if isinstance(value, HostList):
         return context_length(value) > 0
-    if isinstance(value, StagedStr):
-        raise Unsupported("TC120", "the truth of a string that is only known at run time cannot be staged")
+    if isinstance(value, StagedObject):
+        return wrap(context().host("python_call", (value.operand,), BOOL, (("builtins:bool",),)), BOOL, True)
     if isinstance(value, StagedRange):
         return to_bool(value.length)
     return bool(value)
@@ -162,6 +168,8 @@ def not_(value: Any) -> Any:
 def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
     if isinstance(left, Array) or isinstance(right, Array):
         return m.calls.arrays.operator(function, left, right)
+    if isinstance(left, StagedObject) or isinstance(right, StagedObject):
+        return m.calls.objects.operator(function, left, right)
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         return box(m.recorder, function(as_tensor_operand(m, left), as_tensor_operand(m, right)))
     if isinstance(left, HostList) or isinstance(right, HostList):
@@ -172,7 +180,9 @@ def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
 
 
 def unary(m: Machine, function: Any, operand: Any) -> Any:
-    return m.calls.arrays.operator(function, operand) if isinstance(operand, Array) else function(operand)
+    if isinstance(operand, Array):
+        return m.calls.arrays.operator(function, operand)
+    return m.calls.objects.operator(function, operand) if isinstance(operand, StagedObject) else function(operand)
 
 
 def as_tensor_operand(m: Machine, value: Any) -> Any:
@@ -183,7 +193,11 @@ def as_tensor_operand(m: Machine, value: Any) -> Any:
 
 
 def is_(m: Machine, left: Any, right: Any) -> Any:
+    if isinstance(left, StagedObject) or isinstance(right, StagedObject):
+        return m.calls.objects.is_(left, right)
     for a, b in ((left, right), (right, left)):
+        if isinstance(a, StagedStr) and isinstance(b, (str, StagedStr)):
+            return a.constant("the identity") is b
         if isinstance(a, StagedBool) and isinstance(b, bool):
             return a if b else negate(a)
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor) and left is not right:
@@ -203,6 +217,10 @@ def is_(m: Machine, left: Any, right: Any) -> Any:
 def contains(m: Machine, container: Any, item: Any) -> Any:
     if isinstance(container, Array) or isinstance(item, Array):
         raise Unsupported("TC161", "'in' with a NumPy array of run time", "use (array == item).any()")
+    if isinstance(container, StagedObject):
+        return m.calls.objects.call(operator.contains, (container, item), {}, BOOL)
+    if isinstance(item, StagedObject):
+        raise Unsupported("TC120", "looking for a value of the host in a container cannot be staged")
     if isinstance(container, HostList):
         return m.calls.lists.contains(container, item)
     if isinstance(container, (tuple, list, set, frozenset)) and (
@@ -255,6 +273,10 @@ def load_attr(m: Machine, owner: Any, name: str) -> Any:
         )
     if isinstance(owner, Array):
         return m.calls.arrays.attribute(owner, name)
+    if isinstance(owner, StagedObject):
+        return m.calls.objects.call(getattr, (owner, name), {})
+    if isinstance(owner, StagedStr):
+        owner = owner.constant(f"the attribute {name}")
     if isinstance(owner, StagedNumber) and name in ("real", "imag", "numerator"):
         return owner
     if isinstance(owner, torch.Tensor) and name == "data":
@@ -281,6 +303,8 @@ def context_methods(manager: Any) -> tuple[Any, Any]:
 def get_item(m: Machine, container: Any, key: Any) -> Any:
     if isinstance(container, Array):
         return m.calls.arrays.get(container, key)
+    if isinstance(container, StagedObject):
+        return m.calls.objects.call(operator.getitem, (container, key), {})
     if isinstance(key, Scalar):
         key = m.recorder.read(key.tensor)
     if isinstance(container, HostList):
