@@ -18,13 +18,18 @@ from hostgen.cpp.program import describe_program
 from hostgen.cpp.recordings import describe_recordings
 from hostgen.cpp.templates import render
 from runtime_py.integrity import OpenBundle
-from toolchain.ir import Program
+from toolchain.diagnostics import Problem, UnsupportedModelError
+from toolchain.ir import HostOp, Program
 
 _INCLUDE = Path(__file__).parent / "include"
 
 
 def generate(program: Program) -> Mapping[str, str]:
-    """The host program: its class, how to build it, and the library that it needs."""
+    """The host program: its class, how to build it, and the library that it needs.
+
+    Raises ``UnsupportedModelError`` TC172 with every call of a function of Python.
+    """
+    _refuse_python(program)
     described = describe_program(program)
     name = described.name
     return {
@@ -34,6 +39,21 @@ def generate(program: Program) -> Mapping[str, str]:
         "CMakePresets.json": render("CMakePresets.json.j2", name=name),
         **{f"include/{path.relative_to(_INCLUDE)}": path.read_text() for path in sorted(_INCLUDE.rglob("*.h"))},
     }
+
+
+def _refuse_python(program: Program) -> None:
+    operations = (op for f in program.functions for block in f.blocks for op in block.operations)
+    calls = [op for op in operations if isinstance(op, HostOp) and op.opcode == "python_call"]
+    problems = [_problem(op) for op in calls]
+    if problems:
+        raise UnsupportedModelError(list(dict.fromkeys(problems)))
+
+
+def _problem(call: HostOp) -> Problem:
+    (target,) = call.attributes
+    text = f"the C++ host cannot call {target[0]}"  # type: ignore[index]
+    hint = "build for the Python host, or compute the same with tensors and numbers"
+    return Problem("TC172", call.location.file, call.location.line, text, hint)
 
 
 def complete(program: Program, bundle: OpenBundle) -> Mapping[str, str]:

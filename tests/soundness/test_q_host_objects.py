@@ -9,9 +9,13 @@ import statistics
 import struct
 import zlib
 
+import pytest
 import torch
 
+from hostgen import cpp
 from tests.soundness.harness import check, randint, refused
+from toolchain.diagnostics import UnsupportedModelError
+from toolchain.frontend import Call, explore
 
 
 def test_compression_decides():
@@ -76,3 +80,10 @@ def test_other_native_code_is_refused():
         return memoryview(bytes(x.tolist())).nbytes
 
     refused(program, randint(0, 9, 4), "TC160")
+
+
+def test_the_cpp_host_refuses():
+    program = explore(lambda x: len(zlib.compress(bytes(x.tolist()))), [Call(a, {}) for a in randint(0, 9, 4)])
+    with pytest.raises(UnsupportedModelError) as refusal:
+        cpp.generate(program)
+    assert refusal.value.problems[0].code == "TC172"

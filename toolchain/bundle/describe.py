@@ -76,7 +76,7 @@ def describe_type(kind: Type) -> fmt.ValueType:
         case TensorType():
             return fmt.ValueType("tensor", kind.dtype, kind.dims)
         case ScalarType():
-            return fmt.ValueType(kind.kind)
+            return fmt.ValueType(cast(_ScalarName, kind.kind))  # other objects never stay between calls
         case TupleType():
             return fmt.ValueType("tuple", elements=tuple(map(describe_type, kind.elements)))
         case ListType():

@@ -231,6 +231,12 @@ _MODEL = (
         "The program does something that IREE's VM cannot express, such as printing or keeping text.",
         "Build for another host, or follow the hint of the message.",
     ),
+    Code(
+        "TC172",
+        "not in the C++ host",
+        "The program calls a function of Python's library on values of run time, which only hosts in Python can do.",
+        "Build for the Python host, or compute the same with tensors and numbers.",
+    ),
 )
 
 _USAGE = (

@@ -118,7 +118,8 @@ def _check_divisor(recorder: Recorder, dividend: Any, divisor: torch.Tensor, kwa
 
 
 # What follows the name of the function in eager's text, which also has the place.
-_LINALG_ERRORS = {
+_LINALG_ERROR: type[Exception] = vars(torch.linalg)["LinAlgError"]
+_LINALG_TEXTS = {
     "inv": "The diagonal element is zero, the inversion could not be completed because the input matrix is singular.",
     "solve": "The solver failed because the input matrix is singular.",
     "cholesky": "The factorization could not be completed because the input is not positive-definite.",
@@ -128,8 +129,8 @@ _LINALG_ERRORS = {
 def check_linalg(recorder: Recorder, info: torch.Tensor, api: str) -> None:
     """Raises ``torch.linalg.LinAlgError`` where a computation says that it failed."""
     fine = recorder.apply(aten.all.default, recorder.apply(aten.eq.Scalar, info, 0))
-    text = _LINALG_ERRORS.get(api.split(".")[-1], "The algorithm failed.")
-    _require(recorder, fine, torch.linalg.LinAlgError, f"{api}: {text}")
+    text = _LINALG_TEXTS.get(api.split(".")[-1], "The algorithm failed.")
+    _require(recorder, fine, _LINALG_ERROR, f"{api}: {text}")
 
 
 _NOT_FOLDED = frozenset(

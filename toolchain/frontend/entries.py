@@ -51,9 +51,7 @@ LeafMaker = Callable[[Any, str], Any]
 def structure_of(value: Any, leaf: LeafMaker, name: str = "") -> Structure:
     """The pytree of ``value``; ``leaf`` maps a tensor, scalar or host list to its operand."""
     if isinstance(value, StagedObject):
-        raise TypeError(
-            "a value that only the host program has cannot leave it: convert it with int(), float() or str()"
-        )
+        raise TypeError("a value that only the host program has: convert it with int(), float() or str()")
     if (
         isinstance(value, (torch.Tensor, Staged, HostList, Dynamic))
         or value is None

@@ -329,30 +329,30 @@ class StagedStr(Staged):
     def __iter__(self) -> Iterator[str]:
         return iter(self.constant("iteration"))
 
-    def __getitem__(self, key: Any) -> str:
+    def __getitem__(self, key: Any) -> Any:
         return self.constant("indexing")[key]
 
     def __contains__(self, item: Any) -> bool:
         return _plain(item) in self.constant("a search")
 
-    def __mod__(self, values: Any) -> str:
+    def __mod__(self, values: Any) -> Any:
         return self.constant("formatting") % values
 
-    def __mul__(self, times: Any) -> str:
+    def __mul__(self, times: Any) -> Any:
         return self.constant("repetition") * times
 
     __rmul__ = __mul__
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: Any) -> Any:
         return self.constant("comparison") < _plain(other)
 
-    def __le__(self, other: Any) -> bool:
+    def __le__(self, other: Any) -> Any:
         return self.constant("comparison") <= _plain(other)
 
-    def __gt__(self, other: Any) -> bool:
+    def __gt__(self, other: Any) -> Any:
         return self.constant("comparison") > _plain(other)
 
-    def __ge__(self, other: Any) -> bool:
+    def __ge__(self, other: Any) -> Any:
         return self.constant("comparison") >= _plain(other)
 
 

@@ -47,8 +47,8 @@ OTHER = {
     "item": "(tensor) -> scalar: the only element; int, float or bool as the tensor's dtype says",
     "dim": "(tensor) [index] -> int: the extent of one dimension",
     "check": "(bool) [exception type, text]: raises unless the operand is true",
-    "python_call": "(operands...) [(function, keywords...)] -> scalar: calls a function of Python that can be imported as "
-    '"module:qualified.name"; the last operands go by keyword. Hosts in Python only',
+    "python_call": "(operands...) [(function, keywords...)] -> scalar: calls the function of Python that is "
+    "imported as module:qualified.name; the last operands go by keyword. Hosts in Python only",
     "full": "(scalar) [dtype name, dims...] -> tensor: a 0-d tensor of that dtype when dims is empty",
     "format": "(scalars...) [parts]: str; parts are literal texts and (operand index, conversion, format spec) tuples",
     "concat": "(str...) -> str",

@@ -34,7 +34,7 @@ class TensorType:
 
 @dataclass(frozen=True, slots=True)
 class ScalarType:
-    """A Python scalar on the host: int (64 bits, overflow checked), float (double), bool or str; or any other object."""
+    """A Python scalar on the host: int (64 bits, overflow checked), float (double), bool, str or any object."""
 
     kind: ScalarKind
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from toolchain.frontend.machine import iteration_polyfills, operations, polyfills
+from toolchain.frontend.machine import iteration_polyfills, operations, polyfills, recurrent_polyfills
 from toolchain.frontend.machine.arrays import array_type
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import Unsupported
@@ -691,6 +691,9 @@ def handlers() -> dict[Any, Any]:
         torch.full: _full(torch.full, 1), torch.full_like: _full(torch.full_like, 1),
     }  # fmt: skip
     table[copy.deepcopy] = _deepcopy
+    for name in ("pack_padded_sequence", "pad_packed_sequence"):
+        native = getattr(torch.nn.utils.rnn, name)
+        table[native] = _polyfilled(native, getattr(recurrent_polyfills, name), always=True)
     table.update({function: _math(function) for function in MATH_FUNCTIONS})
     table.update({getattr(operator, name): _operator(getattr(operator, name)) for name in _OPERATORS})
     for name in _ITERTOOLS:

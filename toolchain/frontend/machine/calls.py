@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend.functional import METADATA_OPERATIONS
-from toolchain.frontend.machine import builtin_calls, operations, polyfills
+from toolchain.frontend.machine import builtin_calls, operations, polyfills, recurrent_polyfills
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
@@ -40,6 +40,7 @@ _INTERPRETED_FILES = (
     f"{_STDLIB}/contextlib.py",
     f"{_HERE}/polyfills.py",
     f"{_HERE}/iteration_polyfills.py",
+    f"{_HERE}/recurrent_polyfills.py",
 )
 _NATIVE_ROOTS = (
     _TORCH,
@@ -155,6 +156,8 @@ class Calls:
 
     def _module_call(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
         kind = type(module)
+        if recurrent_polyfills.needs_loop(module, args):
+            return recurrent_polyfills.run_layers, (module, *args)
         if kind.__call__ is not torch.nn.Module.__call__:
             return kind.__call__, (module, *args)
         if _has_hooks(module):

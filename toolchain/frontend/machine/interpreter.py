@@ -83,6 +83,7 @@ class Machine:
                 (
                     "machine/polyfills.py",
                     "machine/iteration_polyfills.py",
+                    "machine/recurrent_polyfills.py",
                     "nn/modules/container.py",
                     "nn/modules/module.py",
                 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import operator
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from toolchain.frontend.signals import Unsupported
@@ -103,7 +102,7 @@ class Objects:
         return list_operand(recorder, values, template, self._machine.calls.lists.make)
 
 
-def _is_one_of(function: Any, functions: frozenset[Callable[..., Any]]) -> bool:
+def _is_one_of(function: Any, functions: frozenset[Any]) -> bool:
     return any(function is f for f in functions)
 
 

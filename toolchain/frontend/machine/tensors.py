@@ -80,10 +80,9 @@ class TensorFactory:
         recorder = self._machine.recorder
         self._not_empty(items, "stack expects a non-empty TensorList")
         element = self._tensor_element(items, "torch.stack()")
-        if None in element.dims:
-            recorder.need_constant(items.origins, "torch.stack() of tensors whose extents differ")
         operand = recorder.host("list_stack", (items.operand,), TensorType(element.dtype, (None, *element.dims)))
-        out = recorder.new_tensor((fresh_extent(recorder), *element.dims), getattr(torch, element.dtype), operand)
+        shape = tuple(fresh_extent(recorder) if d is None else d for d in (None, *element.dims))
+        out = recorder.new_tensor(shape, getattr(torch, element.dtype), operand)
         return out if dim == 0 else torch.movedim(out, 0, dim)
 
     def cat(self, items: HostList, dim: int = 0) -> torch.Tensor:
