@@ -15,32 +15,12 @@ from toolchain.frontend.machine.arrays import FUNCTIONS, METHODS
 
 _DTYPES = (np.float32, np.float64, np.int64, np.int32, np.bool_)
 _BINARY = frozenset(
-    (
-        "add",
-        "divide",
-        "equal",
-        "fmax",
-        "fmin",
-        "greater",
-        "greater_equal",
-        "isclose",
-        "less",
-        "less_equal",
+    [
+        "add", "divide", "equal", "fmax", "fmin", "greater", "greater_equal", "isclose", "less", "less_equal",
+        "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "not_equal", "subtract",
         "true_divide",
-    )
-) | frozenset(
-    (
-        "logical_and",
-        "logical_or",
-        "logical_xor",
-        "maximum",
-        "minimum",
-        "multiply",
-        "not_equal",
-        "subtract",
-        "true_divide",
-    )
-)
+    ]
+)  # fmt: skip
 # Arguments after the array; the others take none.
 _MORE: dict[str, tuple[Any, ...]] = {
     "clip": (-1, 1),

@@ -25,7 +25,9 @@ class Packed(NamedTuple):
     def data(self) -> NoReturn:
         raise Unsupported("TC120", "the layout of a packed sequence", "use pad_packed_sequence()")
 
-    batch_sizes = sorted_indices = unsorted_indices = data
+    @property
+    def batch_sizes(self) -> NoReturn:
+        raise Unsupported("TC120", "the layout of a packed sequence", "use pad_packed_sequence()")
 
 
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> Any:
@@ -34,8 +36,8 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False, en
     if enforce_sorted and (lengths[:-1] < lengths[1:]).any():
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
-            "not need ONNX exportability."
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not need ONNX exportability."
         )
     if (lengths <= 0).any():
         raise RuntimeError(
@@ -80,7 +82,7 @@ def run_layers(module: Any, input: Any, hx: Any = None) -> Any:
         x = x.unsqueeze(1)
     live = _live(x, input.lengths).unsqueeze(-1) if is_packed else None
     starts = _initial(module, x, hx, is_batched)
-    ends = []
+    ends: list[Any] = []
     directions = ("", "_reverse") if module.bidirectional else ("",)
     for layer in range(module.num_layers):
         outputs = []
