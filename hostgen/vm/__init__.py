@@ -1,9 +1,9 @@
 """The VM host: the control flow itself as a module of IREE's VM.
 
 ``main.mlir`` is one module ``@main``. For each entry it has a function of that name: the inputs of the entry as buffer
-views, ``i64``, ``f64`` and ``i1``, in order; the results as ``hostgen.vm.results`` says, described by the function's
-reflection attribute ``signature`` (a ``runtime_py.format.VmResult`` as JSON). State lives in the module's globals;
-``reset()`` sets it back. An exception ends the call with a status whose message is ``Type: text [file:line]``.
+views, ``i64`` (also for bools) and ``f64``, in order; the results as ``hostgen.vm.results`` says, described by the
+function's reflection attribute ``signature`` (a ``runtime_py.format.VmResult`` as JSON). State lives in the module's
+globals; ``reset()`` sets it back. An exception ends the call with a status that says ``Type: text [file:line]``.
 
 The module imports ``instance_<number>.main`` for each of ``toolchain.ir.instances(program)``, and reads weights from
 the bundle's archive, under the scope "model" and the keys of ``toolchain.bundle.params``.
@@ -25,7 +25,7 @@ from hostgen.vm.entries import emit_entry, function_name
 from hostgen.vm.library import library_for, weight_function
 from hostgen.vm.results import lay_out
 from hostgen.vm.script import run_script
-from hostgen.vm.types import KINDS, Inexpressible, kind_of, literal, quoted
+from hostgen.vm.types import CROSSING, Inexpressible, kind_of, literal, quoted
 from runtime_py.integrity import OpenBundle
 from toolchain.bundle.params import content_key
 from toolchain.diagnostics import UnsupportedModelError
@@ -110,7 +110,7 @@ def _slots(context: Context) -> Iterator[tuple[str, str, str]]:
                 context.report(Inexpressible(f"the state {slot.name}, {problem.what}"), UNKNOWN_LOCATION)
                 continue
             first = _first_value(context, index) if state == 0 else ""
-            yield state_name(state, index), KINDS[kind], first
+            yield state_name(state, index), CROSSING[kind], first
 
 
 def _first_value(context: Context, index: int) -> str:
@@ -119,7 +119,7 @@ def _first_value(context: Context, index: int) -> str:
         function = context.weights.setdefault(value.name, f"weight{len(context.weights)}")
         return f"util.call @{function}() : () -> !hal.buffer_view"
     assert isinstance(value, (bool, int, float))
-    return f"arith.constant {literal(value)}"
+    return f"arith.constant {literal(int(value) if isinstance(value, bool) else value)}"
 
 
 @functools.cache

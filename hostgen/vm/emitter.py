@@ -14,9 +14,21 @@ from hostgen.vm.results import Layout, shape_of, values_of
 from hostgen.vm.scalars import ScalarPrinter
 from hostgen.vm.sharing import repeated, sharing
 from hostgen.vm.texts import TEXT_OPCODES, Texts, failure
-from hostgen.vm.types import KINDS, VIEW, Inexpressible, kind_of, list_kinds, literal, mlir_type, quoted, scalar_kind
+from hostgen.vm.types import (
+    CROSSING,
+    KINDS,
+    VIEW,
+    Inexpressible,
+    kind_of,
+    list_kinds,
+    literal,
+    mlir_type,
+    quoted,
+    scalar_kind,
+)
 from toolchain.diagnostics import Problem
 from toolchain.ir import (
+    BOOL,
     UNKNOWN_LOCATION,
     Block,
     Branch,
@@ -117,12 +129,21 @@ class _Emitter:
         if not is_first:
             parameters = self._guarded(lambda: self._parameters(block.parameters), block.location) or ""
             self._lines.append(f"^block{block.id}{f'({parameters})' if parameters else ''}:")
+        self._receive(block.parameters)
         for op in block.operations:
             self._guarded(lambda op=op: self._operation(op), op.location)  # type: ignore[misc]
         self._guarded(lambda: self._terminator(block, block.terminator), block.terminator.location)
 
     def _parameters(self, values: Sequence[Value]) -> str:
-        return ", ".join(f"{self._name(v)}: {mlir_type(v.type)}" for v in dict.fromkeys(values))
+        return ", ".join(f"{self._crossing_name(v)}: {CROSSING[kind_of(v.type)]}" for v in dict.fromkeys(values))
+
+    def _crossing_name(self, value: Value) -> str:
+        return f"{self._name(value)}_number" if value.type == BOOL else self._name(value)
+
+    def _receive(self, values: Sequence[Value]) -> None:
+        for value in dict.fromkeys(values):
+            if value.type == BOOL:
+                self.give(value, f"arith.trunci {self._crossing_name(value)} : i64 to i1")
 
     def _name(self, value: Value) -> str:
         return f"%{identifier(value.name)}_{value.id}" if value.name else f"%v{value.id}"
@@ -311,20 +332,21 @@ class _Emitter:
         names = self._distinct(list(passed.values()), [kind_of(parameter.type) for parameter in passed])
         if not names:
             return f"^block{edge.target}"
-        types = ", ".join(mlir_type(p.type) for p in passed)
+        types = ", ".join(CROSSING[kind_of(p.type)] for p in passed)
         return f"^block{edge.target}({', '.join(names)} : {types})"
 
     def _distinct(self, operands: list[Operand], kinds: list[str]) -> list[str]:
         """The names of ``operands`` converted to ``kinds``, with no reference twice among them."""
         names = []
         for operand, kind, again in zip(operands, kinds, repeated(operands, self._sharing), strict=True):
-            name = self.operand_as(operand, kind)
-            mlir = KINDS[kind]
+            name = self.operand_as(operand, "int" if kind == "bool" else kind)
+            mlir = CROSSING[kind]
             names.append(self.give(None, f"util.call @again__{kind}({name}) : ({mlir}) -> {mlir}") if again else name)
         return names
 
     def _label(self, block: int, values: Sequence[Value]) -> str:
-        names, types = ", ".join(map(self._name, values)), ", ".join(mlir_type(v.type) for v in values)
+        names = ", ".join(map(self._crossing_name, values))
+        types = ", ".join(CROSSING[kind_of(v.type)] for v in values)
         return f"^block{block}({names} : {types})" if names else f"^block{block}"
 
     def _commit(self, node: Return | Raise) -> None:
@@ -334,8 +356,8 @@ class _Emitter:
         for index, (slot, value) in enumerate(zip(slots, node.state, strict=True)):
             if node.next_state != self._function.state or value != before[index]:
                 kind = kind_of(slot.type)
-                name = self.operand_as(value, kind)
-                self._do(f"util.global.store {name}, @{state_name(node.next_state, index)} : {KINDS[kind]}")
+                name = self.operand_as(value, "int" if kind == "bool" else kind)
+                self._do(f"util.global.store {name}, @{state_name(node.next_state, index)} : {CROSSING[kind]}")
         if node.next_state != self._function.state:
             name = self.give(None, f"arith.constant {node.next_state} : i64")
             self._do(f"util.global.store {name}, @state : i64")
@@ -351,7 +373,7 @@ class _Emitter:
         kinds = [*(self._layout.kinds[column] for column in columns), *["tensor"] * len(mutated)]
         given = self._distinct(operands, kinds)
         used = dict(zip(columns, given, strict=False))
-        names += [used.get(i) or self._null(KINDS[kind]) for i, kind in enumerate(self._layout.kinds)]
+        names += [used.get(i) or self._null(CROSSING[kind]) for i, kind in enumerate(self._layout.kinds)]
         self._do_return(names + given[len(columns) :])
 
     def _do_return(self, names: list[str]) -> None:
@@ -359,7 +381,7 @@ class _Emitter:
         self._do(f"util.return {', '.join(names)} : {types}" if names else "util.return")
 
     def _null(self, mlir: str) -> str:
-        zero = {"i64": literal(0), "f64": literal(0.0), "i1": literal(False)}.get(mlir)
+        zero = {"i64": literal(0), "f64": literal(0.0)}.get(mlir)
         return self.give(None, f"util.null : {mlir}" if zero is None else f"arith.constant {zero}")
 
 

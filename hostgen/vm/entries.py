@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from hostgen.vm.emitter import state_name
 from hostgen.vm.results import Layout
-from hostgen.vm.types import KINDS, VIEW, kind_of, quoted, view_type
+from hostgen.vm.types import CROSSING, VIEW, kind_of, quoted, view_type
 from toolchain.ir import EntryPoint, InputDim, InputLeaf, Program, TensorType
 
 
@@ -18,7 +18,7 @@ def function_name(entry: EntryPoint, state: int) -> str:
 def emit_entry(program: Program, index: int, layout: Layout, reflection: str, traced: bool) -> str:
     """``util.func public @<entry>(inputs) -> results``."""
     entry = program.entries[index]
-    inputs = [(f"%input{i}", KINDS[kind_of(leaf.type)]) for i, leaf in enumerate(entry.inputs)]
+    inputs = [(f"%input{i}", CROSSING[kind_of(leaf.type)]) for i, leaf in enumerate(entry.inputs)]
     parameters = ", ".join(f"{name}: {kind}" for name, kind in inputs)
     results = ", ".join(layout.types)
     attributes = f"attributes {{iree.reflection = {{signature = {quoted(reflection)}}}}}"
@@ -65,7 +65,7 @@ def _run(
     if traced:
         yield f"%function{state} = arith.constant {number} : i64"
         yield f"util.call @begin_path(%function{state}) : (i64) -> ()"
-    slots = [(f"%{state_name(state, i)}", KINDS[kind_of(s.type)]) for i, s in enumerate(program.states[state].slots)]
+    slots = [(f"%{state_name(state, i)}", CROSSING[kind_of(s.type)]) for i, s in enumerate(program.states[state].slots)]
     for name, kind in slots:
         yield f"{name} = util.global.load @{name[1:]} : {kind}"
     names, types = ", ".join(n for n, _ in (*slots, *inputs)), ", ".join(t for _, t in (*slots, *inputs))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hostgen.vm.types import KINDS, kind_of
+from hostgen.vm.types import CROSSING, kind_of
 from runtime_py.format import VmResult, VmShape
 from toolchain.bundle.describe import describe_type, tree_of
 from toolchain.ir import Operand, Raise, Return, Structure, Value, replace_leaves, structure_leaves
@@ -21,7 +21,7 @@ class Layout:
     """The results of an entry.
 
     shapes:  of all its returns, each once.
-    kinds:   of the results that hold leaves (keys of ``KINDS``).
+    kinds:   of the results that hold leaves (keys of ``CROSSING``).
     mutated: indices of the inputs whose new values are the last results.
     """
 
@@ -33,7 +33,7 @@ class Layout:
     def types(self) -> list[str]:
         """MLIR types of all results."""
         which = ["i64"] if len(self.shapes) > 1 else []
-        return which + [KINDS[kind] for kind in (*self.kinds, *["tensor"] * len(self.mutated))]
+        return which + [CROSSING[kind] for kind in (*self.kinds, *["tensor"] * len(self.mutated))]
 
     @property
     def described(self) -> VmResult:

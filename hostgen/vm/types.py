@@ -8,6 +8,9 @@ from toolchain.ir import BOOL, FLOAT, INT, ListType, TensorType, TupleType, Type
 
 VIEW, LIST = "!hal.buffer_view", "!util.list<?>"
 KINDS = {"int": "i64", "float": "f64", "bool": "i1", "tensor": VIEW, "list": LIST}
+# How values enter blocks and functions, leave them, and are kept. A bool is a number there: where arguments of 32 and
+# of 64 bits are passed together, IREE 3.13 copies them over each other.
+CROSSING = KINDS | {"bool": "i64"}
 _ELEMENTS = {
     "bool": "i1",
     "uint8": "i8",
