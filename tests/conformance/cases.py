@@ -226,7 +226,7 @@ def lists(n: torch.Tensor) -> Any:
         items[1] = 100
         items.pop(0)
         others.insert(1, 0.25)
-        return items, others, items[-1], len(items), items[::-1], items[:2], items[-1:]
+        return items, others, items[-1], len(items), items[1:], items[:2], items[-1:]
     items.extend(items)
     return items, others, len(items)
 
