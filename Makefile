@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.stamp
+# The runtime, and the compiler for it, that the tests of the C++ host link with (tests/cpp/standin).
+IREE39 := .venv-iree39
 
 # Debian packages that the tests need; installed when make runs as root.
 DEBIAN_PACKAGES := python3-venv
+DEBIAN_PACKAGES += cmake ninja-build g++ clang libgtest-dev
 
 .PHONY: demo test test-fast lint bench clean debian
 
@@ -15,7 +18,7 @@ demo: $(STAMP)
 	$(BIN)/toolchain verify build/demo.bundle samples/skipnet_ff.py
 	$(BIN)/toolchain inspect build/demo.bundle
 
-test: debian $(STAMP)
+test: debian $(STAMP) $(IREE39)/.stamp
 	$(BIN)/pytest -n 2
 
 test-fast: $(STAMP)
@@ -36,6 +39,11 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt setuptools
 	$(BIN)/pip install --quiet --constraint constraints.txt --no-build-isolation --editable ".[test,bench,lint]"
+	touch $@
+
+$(IREE39)/.stamp: tests/cpp/standin/requirements.txt
+	test -x $(IREE39)/bin/python || $(PYTHON) -m venv $(IREE39)
+	$(IREE39)/bin/pip install --quiet --requirement $<
 	touch $@
 
 # Nothing happens unless the user may install packages and one is missing.

@@ -138,14 +138,20 @@ class Bundle {
     return {};
   }
 
-  // IREE's module that serves the parameters "w0", "w1", ... of scope "model" from the mapped archive.
+  // The key under which a module asks for its weight at this position, in scope "model".
+  static std::string parameter_key(size_t index) {
+    const std::string digits = std::to_string(index);
+    return "w" + std::string(63 - digits.size(), '0') + digits;
+  }
+
+  // IREE's module that serves these weights as parameters from the mapped archive.
   Result<iree::Module> bind_weights(Span<uint32_t> weights) const {
     const auto bound = [](iree_status_t status) { return iree::checked(status, "RT303", "IREE cannot use the weights"); };
     const iree_allocator_t allocator = iree_allocator_system();
     iree::ParameterIndex index;
     TOOLCHAIN_TRY(bound(iree_io_parameter_index_create(allocator, index.out())));
     for (size_t i = 0; i < weights.size(); ++i) {
-      const std::string key = "w" + std::to_string(i);
+      const std::string key = parameter_key(i);
       iree_io_parameter_index_entry_t entry = {};
       entry.key = iree::view(key);
       entry.length = info_.weights[weights[i]].length;

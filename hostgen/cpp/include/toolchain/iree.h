@@ -13,13 +13,13 @@
 #include <iree/modules/hal/types.h>
 #include <iree/modules/io/parameters/module.h>
 #include <iree/vm/api.h>
-#include <iree/vm/bytecode/module.h>
 
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "toolchain/error.h"
+#include "toolchain/iree_bytecode.h"
 
 namespace toolchain::iree {
 

@@ -16,3 +16,7 @@ set_target_properties(iree_runtime_unified PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES "${_include}"
   # The library needs others of the wheel at run time only.
   INTERFACE_LINK_OPTIONS "LINKER:--allow-shlib-undefined")
+
+# Libraries of their own in the genuine package, here in the one above.
+add_library(iree_modules_io_parameters_parameters INTERFACE IMPORTED)
+add_library(iree_io_parameter_index_provider INTERFACE IMPORTED)

@@ -1,0 +1,20 @@
+"""The C++ header library on its own: GoogleTest under sanitizers, and both compilers at their strictest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cpp.native import ROOT, WARNINGS, build, run
+
+
+@pytest.mark.slow
+def test_library_tests_pass_under_sanitizers(library_build: Path) -> None:
+    done = run([library_build / "library_tests"])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_library_compiles_strictly_with_clang(tmp_path: Path) -> None:
+    build(ROOT / "tests" / "cpp" / "library", tmp_path, WARNINGS, compiler="clang++", target="strict")
