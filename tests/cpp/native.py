@@ -23,12 +23,17 @@ def build(
     compiler: str = "g++",
     build_type: str = "Release",
     target: str = "all",
+    **settings: str,
 ) -> None:
-    """Configures and builds the CMake project ``source`` in ``folder``. Fails with what the tools have said."""
+    """Configures and builds the CMake project ``source`` in ``folder``. Fails with what the tools have said.
+
+    settings: the project's own variables.
+    """
     configure = (
         *("cmake", "-S", source, "-B", folder, "-G", "Ninja"),
         *(f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_BUILD_TYPE={build_type}", f"-DCMAKE_CXX_FLAGS={flags}"),
         *(f"-DIREERuntime_DIR={PACKAGE}", f"-DIREE_STANDIN_PYTHON={ENVIRONMENT / 'bin/python'}"),
+        *(f"-D{name}={value}" for name, value in settings.items()),
     )
     for command in (configure, ("cmake", "--build", folder, "--target", target)):
         done = run(command)

@@ -109,8 +109,9 @@ class Parts {
   }
 
  private:
-  Status keep(Value value) {
-    values.push_back(std::move(value));
+  template <class T>
+  Status keep(T value) {
+    values.emplace_back(std::in_place_type<T>, std::move(value));
     return {};
   }
   Status add_all() { return {}; }
@@ -295,20 +296,30 @@ inline Result<std::string> difference(const Result<Parts>& outcome, const std::s
 template <class Program>
 using Caller = Result<Parts> (*)(Program& program, size_t entry, Arguments& arguments);
 
-// Makes all recorded calls and reports on each; how many were wrong. Fails if a file of the bundle cannot be read.
+inline void print(const std::vector<Decision>& decisions) {
+  for (const Decision& d : decisions) std::printf("%s %d %s\n", d.function, d.block, d.taken ? "True" : "False");
+}
+
+// Makes all recorded calls and reports on each, with its decisions if wanted; how many were wrong. Fails if a file of the
+// bundle cannot be read.
 template <class Program>
-Result<size_t> run_tests(Program& program, const std::string& bundle, Span<Test> tests, Caller<Program> call_entry) {
-  size_t wrong = 0, number = 0;
+Result<size_t> run_tests(Program& program, const std::string& bundle, Span<Test> tests, Caller<Program> call_entry,
+                         bool shows_decisions) {
+  size_t wrong = 0;
+  std::vector<Decision> decisions;
+  program.trace(shows_decisions ? &decisions : nullptr);
   for (const Test& test : tests) {
     program.reset();
-    number = 0;
-    for (const Call& call : test.calls) {
+    for (size_t i = 0; i < test.calls.size(); ++i) {
+      const Call& call = test.calls[i];
       TOOLCHAIN_ASSIGN(Arguments arguments, load_all(bundle, call.inputs));
+      decisions.clear();
       Printed printed;
       const Result<Parts> outcome = call_entry(program, call.entry, arguments);
       TOOLCHAIN_ASSIGN(const std::string problem, difference(outcome, printed.finish(), call, bundle));
       wrong += !problem.empty();
-      std::printf("test %s call %zu: %s\n", test.name, number++, problem.empty() ? "ok" : problem.c_str());
+      std::printf("test %s call %zu: %s\n", test.name, i, problem.empty() ? "ok" : problem.c_str());
+      print(decisions);
     }
   }
   return wrong;
@@ -384,17 +395,13 @@ inline int report(const Error& error) {
 
 inline int usage(const char* program, Span<Entry> entries) {
   std::fprintf(stderr,
-               "usage: %s BUNDLE [--device URI] --tests\n"
+               "usage: %s BUNDLE [--device URI] [--decisions] --tests\n"
                "       %s BUNDLE [--device URI] [--entry NAME] [--decisions] INPUT...\n"
                "An INPUT is an .npy file for a tensor, or a scalar as Python writes it. Entries:",
                program, program);
   for (const Entry& entry : entries) std::fprintf(stderr, " %s", entry.name);
   std::fprintf(stderr, "\n");
   return 2;
-}
-
-inline void print(const std::vector<Decision>& decisions) {
-  for (const Decision& d : decisions) std::printf("%s %d %s\n", d.function, d.block, d.taken ? "True" : "False");
 }
 
 // `main`: exits with 0 if everything went well, 1 if not, 2 if the command line makes no sense.
@@ -408,7 +415,7 @@ int run_main(int argc, char** argv, Span<Entry> entries, Span<Test> tests, Calle
   auto program = Program::load(options->bundle, options->device);
   if (!program) return report(program.error());
   if (options->tests) {
-    const auto wrong = run_tests(*program, options->bundle, tests, call_entry);
+    const auto wrong = run_tests(*program, options->bundle, tests, call_entry, options->decisions);
     return wrong ? *wrong > 0 : report(wrong.error());
   }
   std::vector<Decision> decisions;
