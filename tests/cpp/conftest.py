@@ -14,7 +14,7 @@ def library_build() -> Path:
     folder = ROOT / "build" / "cpp-library"
     folder.parent.mkdir(exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
-        build(ROOT / "tests" / "cpp" / "library", folder, f"{WARNINGS} {SANITIZERS}", build_type="None")
+        build(ROOT, folder, f"{WARNINGS} {SANITIZERS}", build_type="None")
     return folder
 
 

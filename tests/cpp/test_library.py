@@ -17,4 +17,4 @@ def test_library_tests_pass_under_sanitizers(library_build: Path) -> None:
 
 @pytest.mark.slow
 def test_library_compiles_strictly_with_clang(tmp_path: Path) -> None:
-    build(ROOT / "tests" / "cpp" / "library", tmp_path, WARNINGS, compiler="clang++", target="strict")
+    build(ROOT, tmp_path, WARNINGS, compiler="clang++", target="strict")

@@ -15,7 +15,7 @@ import toolchain
 from runtime_py.integrity import read_manifest
 from tests.cpp.native import IREE_COMPILE, SANITIZERS, WARNINGS, build, run
 
-HERE = Path(__file__).parent
+PROJECT = Path(__file__).parent / "mistakes"
 
 
 class Net(torch.nn.Module):
@@ -100,40 +100,43 @@ MISTAKES = (
 )
 
 
-@pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One for each host, with the modules that its runtime needs."""
-    folder = tmp_path_factory.mktemp("mistakes")
+@pytest.mark.slow
+def test_both_hosts_answer_alike(tmp_path: Path) -> None:
+    bundles = {"python": build_bundle(tmp_path, "python", None), "cpp": build_bundle(tmp_path, "cpp", IREE_COMPILE)}
+    program = build_program(bundles["cpp"], tmp_path / "program")
+    answers = {mistake.name: answers_to(mistake, bundles, program, tmp_path) for mistake in MISTAKES}
+    assert {name: cpp for name, (_, cpp) in answers.items()} == {name: python for name, (python, _) in answers.items()}
+    for mistake in MISTAKES:
+        first, *later = answers[mistake.name][0]
+        assert first.startswith(mistake.answer), mistake.name
+        # A call after a mistake is right; a bundle that cannot be loaded has none.
+        assert later == ([RIGHT] if mistake.damage is None and mistake.target == "cpu" else [])
+
+
+def build_bundle(folder: Path, host: str, compiler: Path | None) -> Path:
+    """A bundle with the modules that the host's runtime needs."""
     examples = [(X, N), (torch.ones(3, 4), N)]
-    compilers = {"python": None, "cpp": IREE_COMPILE}
-    for host, compiler in compilers.items():
-        options = toolchain.BuildOptions(iree_compile=compiler)
-        toolchain.build(Net().eval(), examples, hosts=(host,), out=folder / f"{host}.bundle", options=options)
-    return {host: folder / f"{host}.bundle" for host in compilers}
+    options = toolchain.BuildOptions(iree_compile=compiler)
+    return toolchain.build(Net().eval(), examples, hosts=(host,), out=folder / f"{host}.bundle", options=options).path
 
 
-@pytest.fixture(scope="module")
-def program(bundles: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = tmp_path_factory.mktemp("program")
-    shutil.copytree(bundles["cpp"] / "host" / "cpp", project / "network")
-    shutil.copytree(HERE / "mistakes", project, dirs_exist_ok=True)
+def build_program(bundle: Path, project: Path) -> Path:
+    shutil.copytree(bundle / "host" / "cpp", project / "network")
+    shutil.copytree(PROJECT, project, dirs_exist_ok=True)
     build(project, project / "build", f"{WARNINGS} {SANITIZERS}", build_type="None")
     return project / "build" / "mistakes"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.name)
-def test_both_hosts_answer_alike(mistake: Mistake, bundles: dict[str, Path], program: Path, tmp_path: Path) -> None:
-    copies = {host: shutil.copytree(bundle, tmp_path / host / "net.bundle") for host, bundle in bundles.items()}
+def answers_to(mistake: Mistake, bundles: dict[str, Path], program: Path, folder: Path) -> tuple[list[str], list[str]]:
+    """What the Python and the C++ host say to the mistake, and then to a right call."""
+    place = folder / mistake.name
+    copies = {host: shutil.copytree(bundle, place / host / "net.bundle") for host, bundle in bundles.items()}
     for copy in copies.values():
         if mistake.damage is not None:
             mistake.damage(copy)
-    answers = python_answers(mistake, copies["python"])
     done = run([program, mistake.name, copies["cpp"], mistake.target])
-    assert (done.returncode, done.stdout.splitlines()) == (0, answers), done.stderr
-    assert answers[0].startswith(mistake.answer)
-    # A call after a mistake is right; a bundle that cannot be loaded has none.
-    assert answers[1:] == ([RIGHT] if mistake.damage is None and mistake.target == "cpu" else [])
+    assert done.returncode == 0, f"{mistake.name}: {done.stderr}"
+    return python_answers(mistake, copies["python"]), done.stdout.splitlines()
 
 
 def python_answers(mistake: Mistake, bundle: Path) -> list[str]:
