@@ -10,12 +10,12 @@ from tests.cpp.native import ROOT, SANITIZERS, WARNINGS, build
 
 @pytest.fixture(scope="session")
 def library_build() -> Path:
-    """The tests of the header library, built with sanitizers; kept between runs, since that takes a while."""
+    """Where the tests of the header library are, built with sanitizers; kept between runs, since that takes a while."""
     folder = ROOT / "build" / "cpp-library"
     folder.parent.mkdir(exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):
         build(ROOT, folder, f"{WARNINGS} {SANITIZERS}", build_type="None")
-    return folder
+    return folder / "tests" / "cpp" / "library"
 
 
 @pytest.fixture(scope="session")

@@ -136,6 +136,7 @@ def is_refused(case: Case) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_cpp_host_operations_agree_with_python_ones(hostops_driver: Path) -> None:
     every = list(cases())
     results = list(map(expected, every))

@@ -101,6 +101,7 @@ MISTAKES = (
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_both_hosts_answer_alike(tmp_path: Path) -> None:
     bundles = {"python": build_bundle(tmp_path, "python", None), "cpp": build_bundle(tmp_path, "cpp", IREE_COMPILE)}
     program = build_program(bundles["cpp"], tmp_path / "program")

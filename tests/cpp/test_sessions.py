@@ -27,6 +27,7 @@ class Counter(torch.nn.Module):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_sessions_keep_their_promises(tmp_path: Path) -> None:
     options = toolchain.BuildOptions(iree_compile=IREE_COMPILE)
     example = (torch.ones(16),)
