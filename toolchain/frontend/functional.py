@@ -140,7 +140,7 @@ def _integer_indices(recorder: Recorder, source: torch.Tensor, indices: Any) -> 
 
 
 def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    shapes.before(recorder, func, name, args)
+    args = shapes.before(recorder, func, name, args)
     checks.before(recorder, name, args, kwargs)
     if name == "nonzero":
         torch_adapter.forget_memos(args[0])
