@@ -10,7 +10,7 @@ builds wherever there are CMake, a C++17 compiler and IREE's runtime.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hostgen.cpp.contents import describe_contents
@@ -19,7 +19,7 @@ from hostgen.cpp.recordings import describe_recordings
 from hostgen.cpp.templates import render
 from runtime_py.integrity import OpenBundle
 from toolchain.diagnostics import Problem, UnsupportedModelError
-from toolchain.ir import HostOp, Program
+from toolchain.ir import BOOL, FLOAT, INT, HostOp, ListType, Program
 
 _INCLUDE = Path(__file__).parent / "include"
 
@@ -27,7 +27,7 @@ _INCLUDE = Path(__file__).parent / "include"
 def generate(program: Program) -> Mapping[str, str]:
     """The host program: its class, how to build it, and the library that it needs.
 
-    Raises ``UnsupportedModelError`` TC172 with every call of a function of Python.
+    Raises ``UnsupportedModelError`` TC172 with every operation that only hosts in Python have.
     """
     _refuse_python(program)
     described = describe_program(program)
@@ -43,17 +43,20 @@ def generate(program: Program) -> Mapping[str, str]:
 
 def _refuse_python(program: Program) -> None:
     operations = (op for f in program.functions for block in f.blocks for op in block.operations)
-    calls = [op for op in operations if isinstance(op, HostOp) and op.opcode == "python_call"]
-    problems = [_problem(op) for op in calls]
+    problems = [p for op in operations if isinstance(op, HostOp) for p in _problems(op)]
     if problems:
         raise UnsupportedModelError(list(dict.fromkeys(problems)))
 
 
-def _problem(call: HostOp) -> Problem:
-    (target,) = call.attributes
-    text = f"the C++ host cannot call {target[0]}"  # type: ignore[index]
+def _problems(op: HostOp) -> Iterator[Problem]:
     hint = "build for the Python host, or compute the same with tensors and numbers"
-    return Problem("TC172", call.location.file, call.location.line, text, hint)
+    if op.opcode == "python_call":
+        (target,) = op.attributes
+        text = f"the C++ host cannot call {target[0]}"  # type: ignore[index]
+        yield Problem("TC172", op.location.file, op.location.line, text, hint)
+    if op.opcode == "tensor_list" and op.results[0].type not in map(ListType, (INT, FLOAT, BOOL)):
+        text = "the C++ host cannot make lists of lists of a tensor"
+        yield Problem("TC172", op.location.file, op.location.line, text, hint)
 
 
 def complete(program: Program, bundle: OpenBundle) -> Mapping[str, str]:

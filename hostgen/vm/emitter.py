@@ -264,6 +264,7 @@ class _Emitter:
             case "tensor_list":
                 tensor = _type(op.operands[0])
                 assert isinstance(tensor, TensorType)
+                list_kinds(result.type)
                 self._call([result], f"tolist__{tensor.dtype}", [self._typed(op.operands[0])])
             case _:
                 self._changed_list(op)

@@ -66,9 +66,14 @@ def scalar_kind(dtype: str) -> str:
 
 
 def list_kinds(kind: Type) -> tuple[str, ...]:
-    """The kinds of the values that an element of a list consists of; of an always empty list they do not matter."""
+    """The kinds of the values that an element of a list consists of; of an always empty list they do not matter.
+
+    Raises ``Inexpressible`` for lists of lists.
+    """
     assert isinstance(kind, ListType)
     element = kind.element
+    if isinstance(element, ListType):
+        raise Inexpressible("a list of lists")
     if isinstance(element, TupleType):
         return tuple(map(kind_of, element.elements))
     return ("int",) if element is None else (kind_of(element),)

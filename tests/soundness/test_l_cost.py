@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from tests.soundness.harness import check
+from tests.soundness.harness import check, randn, refused
 from toolchain.frontend import Call, explore
+from toolchain.frontend.machine.interpreter import Machine
 
 
 class Gated(nn.Module):
@@ -55,3 +56,15 @@ def test_exits():
 
 def test_gates_are_right():
     check(Gated(6), [(torch.randn(2, 2),) for _ in range(8)])
+
+
+def test_a_loop_of_constants_without_an_end(monkeypatch):
+    def program(x):
+        total = 0
+        for i in range(10**9):
+            total += i
+        return x + total
+
+    monkeypatch.setattr(Machine, "most_instructions", 5000)
+    refusal = refused(program, randn(3), "TC101")
+    assert refusal.problems[0].line - program.__code__.co_firstlineno in (2, 3)

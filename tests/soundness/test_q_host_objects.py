@@ -12,10 +12,11 @@ import zlib
 import pytest
 import torch
 
-from hostgen import cpp
+from hostgen import cpp, vm
 from tests.soundness.harness import check, randint, refused
 from toolchain.diagnostics import UnsupportedModelError
 from toolchain.frontend import Call, explore
+from toolchain.passes import run_pipeline
 
 
 def test_compression_decides():
@@ -82,8 +83,10 @@ def test_other_native_code_is_refused():
     refused(program, randint(0, 9, 4), "TC160")
 
 
-def test_the_cpp_host_refuses():
-    program = explore(lambda x: len(zlib.compress(bytes(x.tolist()))), [Call(a, {}) for a in randint(0, 9, 4)])
+@pytest.mark.parametrize(("host", "code"), [(cpp, "TC172"), (vm, "TC171")])
+@pytest.mark.parametrize("program", [lambda x: len(bytes(x[0].tolist())), lambda x: x.tolist()])
+def test_other_hosts_refuse(host, code, program):
+    calls = [Call(args, {}) for args in (*randint(0, 9, 2, 3, count=1), *randint(0, 9, 3, 3, count=1))]
     with pytest.raises(UnsupportedModelError) as refusal:
-        cpp.generate(program)
-    assert refusal.value.problems[0].code == "TC172"
+        host.generate(run_pipeline(explore(program, calls)))
+    assert {p.code for p in refusal.value.problems} == {code}

@@ -63,7 +63,10 @@ class Finished(Signal):
 class Machine:
     """frames:  the call stack, innermost last.
     entered: the next instruction is the join that the present block starts with.
-    answer:  what the next conditional jump does, in a block that starts at a decision."""
+    answer:  what the next conditional jump does, in a block that starts at a decision.
+    most_instructions: of one block, before the exploration gives up."""
+
+    most_instructions = 2_000_000
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
@@ -115,8 +118,12 @@ class Machine:
 
     def run(self) -> None:
         """Runs until the block ends; always leaves by a signal."""
-        while True:
+        count = 0
+        while count < self.most_instructions or not self.recorder.is_symbolic:
             self.step()
+            count += 1
+        text = f"{count} instructions were executed here without a decision or an end"
+        raise Unsupported("TC101", text, "use tensor operations in place of long loops, or loop over a run-time number")
 
     def step(self) -> None:
         frame = self.frames[-1]
