@@ -135,10 +135,10 @@ inline Result<Tensor> wrap(const Device& device, const iree::Buffer& buffer, DTy
   return Tensor(device, std::move(view), dtype);
 }
 
-// A buffer that both the host and the device reach, to copy through.
+// A buffer that both the host and the device reach, to copy through. Where they share memory, none is the host's own.
 inline Result<iree::Buffer> staging(const Device& device, size_t size) {
   iree::Buffer buffer;
-  const auto wanted = params(IREE_HAL_MEMORY_TYPE_HOST_LOCAL | IREE_HAL_MEMORY_TYPE_DEVICE_VISIBLE,
+  const auto wanted = params(IREE_HAL_MEMORY_TYPE_HOST_VISIBLE | IREE_HAL_MEMORY_TYPE_DEVICE_VISIBLE,
                              IREE_HAL_BUFFER_USAGE_TRANSFER | IREE_HAL_BUFFER_USAGE_MAPPING);
   TOOLCHAIN_TRY(done(iree_hal_allocator_allocate_buffer(device.allocator(), wanted, size, buffer.out()),
                      "memory to copy through cannot be had"));
