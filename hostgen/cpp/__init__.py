@@ -19,7 +19,7 @@ from hostgen.cpp.recordings import describe_recordings
 from hostgen.cpp.templates import render
 from runtime_py.integrity import OpenBundle
 from toolchain.diagnostics import Problem, UnsupportedModelError
-from toolchain.ir import BOOL, FLOAT, INT, HostOp, ListType, Program
+from toolchain.ir import HostOp, ListType, Program
 
 _INCLUDE = Path(__file__).parent / "include"
 
@@ -54,7 +54,8 @@ def _problems(op: HostOp) -> Iterator[Problem]:
         (target,) = op.attributes
         text = f"the C++ host cannot call {target[0]}"  # type: ignore[index]
         yield Problem("TC172", op.location.file, op.location.line, text, hint)
-    if op.opcode == "tensor_list" and op.results[0].type not in map(ListType, (INT, FLOAT, BOOL)):
+    made = op.results[0].type if op.opcode == "tensor_list" else None
+    if isinstance(made, ListType) and isinstance(made.element, ListType):
         text = "the C++ host cannot make lists of lists of a tensor"
         yield Problem("TC172", op.location.file, op.location.line, text, hint)
 
