@@ -9,6 +9,7 @@ IREE39 := .venv-iree39
 # Debian packages that the tests need; installed when make runs as root.
 DEBIAN_PACKAGES := python3-venv
 DEBIAN_PACKAGES += cmake ninja-build g++ clang libgtest-dev
+DEBIAN_PACKAGES += libvulkan1 mesa-vulkan-drivers
 
 .PHONY: demo test test-fast lint bench clean debian
 

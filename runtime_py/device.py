@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import iree.runtime as iree
@@ -92,12 +93,37 @@ def open_device(kind: str) -> Device:
         return devices[kind]
 
 
+def device_report(kind: str) -> str:
+    """What IREE's driver says about the device that ``open_device`` opens, as text for people.
+
+    Raises ``DeviceError`` RT302 if the machine has none.
+    """
+    with _opening(kind):
+        driver = iree.get_driver(_DRIVERS[kind])
+        report: str = driver.dump_device_info(driver.query_available_devices()[0]["device_id"])
+        return report
+
+
 def _create(kind: str) -> Any:
-    try:
+    with _opening(kind):
         return iree.get_driver(_DRIVERS[kind]).create_default_device(allocators=["caching"] if kind == "cpu" else None)
+
+
+_HINTS = {
+    "cpu": "reinstall iree-base-runtime",
+    "cuda": "install NVIDIA's driver (libcuda.so.1), or load the bundle with another target",
+    "vulkan": "install a Vulkan driver (on Debian libvulkan1 and mesa-vulkan-drivers), or load another target",
+}
+
+
+@contextmanager
+def _opening(kind: str) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:
-        hint = "check the driver's installation, or load the bundle with another target"
-        raise DeviceError("RT302", f"no {kind} device can be opened: {error}", hint) from error
+        # IREE puts file and line of its own source before the message.
+        reason = str(error).rpartition("UNAVAILABLE; ")[2] or "the driver lists none"
+        raise DeviceError("RT302", f"no {kind} device can be opened: {reason}", _HINTS[kind]) from error
 
 
 class _Current(threading.local):

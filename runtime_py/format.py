@@ -40,7 +40,9 @@ class ModuleFile:
     """One compiled module for one target.
 
     path, size, sha256: as in ``File``.
-    flags:              CPU flags, as /proc/cpuinfo spells them, that a machine needs to run it.
+    flags:              what a machine needs to run it: CPU flags as /proc/cpuinfo spells them; of CUDA the architecture
+                        ("sm_87": a device of compute capability 8.7 or later has it); of Vulkan features of the device
+                        as IREE's runtime reports them ("shaderInt8").
     """
 
     path: str

@@ -173,4 +173,5 @@ def _with_unsigned(call: Callee, unsigned: tuple[int, ...], module: Module) -> C
 
 def _failed(module: Module, error: Exception) -> DeviceError:
     places = ", ".join(f"{p.file}:{p.line}" for p in module.places[:3])
-    return DeviceError("RT304", f"module {module.id!r} ({places or 'no source'}) failed: {error}")
+    hint = "no tensor may be without elements on Vulkan" if "empty buffer range" in str(error) else ""
+    return DeviceError("RT304", f"module {module.id!r} ({places or 'no source'}) failed: {error}", hint)

@@ -47,7 +47,7 @@ def test_one_module_serves_many_weight_sets(cpu: Target, tmp_path: Path) -> None
     module = compile_subgraphs([_named("a")], [cpu], cache_dir=tmp_path).modules["a", "cpu"]
     assert (module.entry, module.parameters, module.results) == ("main", ("tensor",), ("tensor",))
     assert [str(w) for w in module.weights] == ["tensor<3x3xfloat32>"]
-    assert module.cpu_flags == cpu.cpu_flags
+    assert module.features == cpu.features
     for factor in (1.0, 2.0):
         (out,) = Runner(module, (torch.eye(3) * factor,))(torch.ones(2, 3))
         assert out.tolist() == [[factor] * 3] * 2

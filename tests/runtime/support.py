@@ -107,7 +107,7 @@ def compile_mlir(text: str, folder: Path, name: str, target: Target | None = Non
     data = iree.compiler.compile_str(text, extra_args=[*target.compile_flags, "--iree-input-demote-f64-to-f32=false"])
     path = folder / f"{name}.vmfb"
     path.write_bytes(data)
-    return CompiledModule(path, len(data), hashlib.sha256(data).hexdigest(), name, "main", (), (), (), target.cpu_flags)
+    return CompiledModule(path, len(data), hashlib.sha256(data).hexdigest(), name, "main", (), (), (), target.features)
 
 
 def described(module: CompiledModule, parameters: Sequence[str], results: Sequence[str]) -> CompiledModule:

@@ -115,7 +115,7 @@ def _copy(root: Path, name: str, target: str, module: CompiledModule) -> ModuleF
     file = contained(root, path)
     file.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(module.path, file)
-    return ModuleFile(path, module.size, module.sha256, tuple(sorted(module.cpu_flags)))
+    return ModuleFile(path, module.size, module.sha256, tuple(sorted(module.features)))
 
 
 def _write_all(root: Path, files: Mapping[str, bytes]) -> tuple[File, ...]:

@@ -343,6 +343,18 @@ _LOWERING = (
         "Write the operation with others, at the line that the message names.",
     ),
     Code("TC306", "VM host", "The VM host program does not compile, or its modules cannot be bound.", _REPORT),
+    Code(
+        "TC307",
+        "dtype that the target lacks",
+        "An operation uses a dtype that no module for the target can hold, such as bfloat16 on Vulkan.",
+        "Convert the tensor to float32 or float16, or leave the target out.",
+    ),
+    Code(
+        "TC308",
+        "ptxas refuses",
+        "NVIDIA's assembler does not take a module's PTX for an architecture.",
+        "Leave the target out, and report the message.",
+    ),
 )
 
 _ENVIRONMENT = (
@@ -372,6 +384,12 @@ _ENVIRONMENT = (
         "IREE's runtime is missing, does not load, or is of another release than the compiler. Compiled modules carry "
         "a bytecode and an ABI version, and the runtime's own message for a mismatch is obscure.",
         "Install compiler and runtime of one release, or run the bundles on a device whose runtime matches.",
+    ),
+    Code(
+        "TC425",
+        "no ptxas",
+        "NVIDIA's assembler, which checks CUDA modules without a GPU, is not there. Building does not need it.",
+        "Install the CUDA toolkit, or the package nvidia-cuda-nvcc-cu12.",
     ),
 )
 
@@ -439,7 +457,7 @@ _DEVICE = (
         "RT301",
         "no target for this machine",
         "None of the bundle's targets runs here: another kind of device, or a processor that lacks features.",
-        "Build for another target; `cpu:generic` runs everywhere.",
+        "Build for another target; `cpu:generic` runs on every x86-64 machine.",
     ),
     Code("RT302", "no device", "The device cannot be opened.", "Check its driver, or load another target."),
     Code(

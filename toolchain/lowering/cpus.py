@@ -62,3 +62,27 @@ CPU_FLAGS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
 
 # What ``cpu:host`` looks for on this machine: everything that some entry above names.
 KNOWN_FLAGS = frozenset(flag for flags in CPU_FLAGS.values() for flag in flags)
+
+AARCH64_BASE = ("asimd", "fp")
+_ARM_V8 = (*AARCH64_BASE, "aes", "crc32", "pmull", "sha1", "sha2")
+_ARM_V8_2 = (*_ARM_V8, "asimddp", "asimdhp", "asimdrdm", "atomics", "fphp", "lrcpc")
+_CARMEL = (*_ARM_V8, "asimdhp", "asimdrdm", "atomics", "fphp")
+
+# Linux names of 64-bit Arm features, by LLVM processor name.
+AARCH64_FLAGS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "cortex-a53": _ARM_V8,
+        "cortex-a55": _ARM_V8_2,
+        "cortex-a57": _ARM_V8,
+        "cortex-a72": _ARM_V8,
+        "cortex-a73": _ARM_V8,
+        "cortex-a75": _ARM_V8_2,
+        "cortex-a76": _ARM_V8_2,
+        "cortex-a77": _ARM_V8_2,
+        "cortex-a78": _ARM_V8_2,
+        "cortex-a78ae": _ARM_V8_2,
+        "cortex-x1": _ARM_V8_2,
+        "neoverse-n1": _ARM_V8_2,
+        "carmel": _CARMEL,
+    }
+)

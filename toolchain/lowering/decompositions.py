@@ -7,6 +7,7 @@ torch-mlir's lowerings mostly let it lose, which would send a program down anoth
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -171,6 +172,16 @@ def _eq(x: Tensor, y: Tensor) -> Any:
     """torch-mlir takes ``x == x`` for true, but not ``x != x`` for false."""
     x, y = _promoted(x, y)
     return ~(x != y) if x.is_floating_point() else NotImplemented
+
+
+def _compare_with_number(compare: Callable[..., Tensor], x: Tensor, number: Any) -> Any:
+    """torch-mlir compares in double precision, where 0.3 as a float32 is greater than 0.3."""
+    is_float = x.is_floating_point() and isinstance(number, float)
+    return compare(x, _constant(number, x)) if is_float else NotImplemented
+
+
+for _comparison in (aten.eq, aten.ge, aten.gt, aten.le, aten.lt, aten.ne):
+    _OURS[_comparison.Scalar] = functools.partial(_compare_with_number, _comparison.Tensor)
 
 
 @_replaces(aten.fmod.Tensor, aten.fmod.Scalar)
@@ -427,6 +438,29 @@ def _rsub(x: Tensor, other: Any, alpha: Any = 1) -> Any:
 @_replaces(aten._cdist_forward.default)
 def _cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None = None) -> Any:
     return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, dim=-1)
+
+
+@_replaces(aten.var.correction)
+def _var(x: Tensor, dim: list[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    found = _var_mean(x, dim, correction=correction, keepdim=keepdim)
+    return found if found is NotImplemented else found[0]
+
+
+@_replaces(aten.var_mean.correction)
+def _var_mean(x: Tensor, dim: list[int] | None = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    """torch-mlir computes it in double precision: slow on processors, refused by the compiler for most GPUs."""
+    if x.dtype != torch.float32:
+        return NotImplemented
+    dims = dim or list(range(x.dim()))
+    mean = x.mean(dims, True)
+    squares = (x - mean).square()
+    if correction == 0:
+        var = squares.mean(dims, True)
+    else:
+        # As a tensor, since the size may be unknown; without elements to spare the result is infinite or NaN.
+        count = torch.full([], math.prod(x.shape[d] for d in dims), dtype=x.dtype)
+        var = squares.sum(dims, True) / (count - (1 if correction is None else correction)).clamp_min(0)
+    return (var, mean) if keepdim else (var.squeeze(dims), mean.squeeze(dims))
 
 
 # --- helpers

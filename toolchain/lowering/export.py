@@ -107,6 +107,7 @@ class _Replay:
 def _cleaned(graph: torch.fx.GraphModule) -> torch.fx.GraphModule:
     _forget_strides(graph.graph)
     _forget_float_sizes(graph.graph)
+    _round_numbers(graph.graph)
     # Tracing leaves arithmetic on sizes that only served its own checks, some of it unknown to torch-mlir.
     graph.graph.eliminate_dead_code()
     graph.recompile()
@@ -129,6 +130,29 @@ def _forget_float_sizes(graph: torch.fx.Graph) -> None:
         scalars_only = all(isinstance(user.target, torch._ops.OpOverload) for user in node.users)
         if node.target is torch.sym_float and scalars_only:
             node.replace_all_uses_with(node.args[0])
+
+
+def _round_numbers(graph: torch.fx.Graph) -> None:
+    """Numbers that meet float32 elements are rounded to float32, as PyTorch does.
+
+    The compiler would round them on the device, with float64 instructions that many GPUs lack.
+    """
+    for node in graph.nodes:
+        if _meets_float32(node):
+            left_out = node.target._schema.arguments[len(node.args) :]
+            defaults = () if node.kwargs else (a.default_value for a in left_out if not a.kwarg_only)
+            node.args = tuple(_rounded(a) if isinstance(a, float) else a for a in (*node.args, *defaults))
+
+
+def _rounded(number: float) -> float:
+    return torch.tensor(number, dtype=torch.float32).item()
+
+
+def _meets_float32(node: torch.fx.Node) -> bool:
+    operator, result = node.target, node.meta.get("val")
+    if not isinstance(operator, torch._ops.OpOverload) or getattr(result, "dtype", None) != torch.float32:
+        return False
+    return torch.Tag.pointwise in operator.tags or operator.overloadpacket in (aten.full, aten.full_like, aten.where)
 
 
 def resolve(target: str, location: Location) -> Any:

@@ -18,10 +18,11 @@ from types import MappingProxyType
 from typing import Literal
 
 from toolchain.diagnostics import LoweringError, UsageError
-from toolchain.ir import ScalarType, Subgraph, TensorType, Type
+from toolchain.ir import Constant, ScalarType, Subgraph, TensorType, Type, Value, operands_of
 from toolchain.lowering.barriers import unfused
 from toolchain.lowering.cache import Cache, CacheEntry, CacheKey
 from toolchain.lowering.canonical import canonical_text
+from toolchain.lowering.gpus import vulkan_features
 from toolchain.lowering.iree import ENTRY, Compiler, MlirModule, compile_flags, compile_module, find_compiler
 from toolchain.lowering.targets import Target
 
@@ -41,7 +42,7 @@ class CompiledModule:
     entry:               the function to call.
     parameters, results: how each travels: a buffer view, or a VM integer or double.
     weights:             dtype and dims of the parameters that it loads, by ``parameter_key`` from scope ``model``.
-    cpu_flags:           what the machine must have, as ``/proc/cpuinfo`` names it.
+    features:            what the machine must have; see ``runtime_py.format.ModuleFile``.
     """
 
     path: Path
@@ -52,7 +53,7 @@ class CompiledModule:
     parameters: tuple[Convention, ...]
     results: tuple[Convention, ...]
     weights: tuple[TensorType, ...]
-    cpu_flags: tuple[str, ...]
+    features: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +195,26 @@ def _import(job: _Job) -> MlirModule:
     from toolchain.lowering.export import export
     from toolchain.lowering.torch_mlir import import_graph
 
+    _check_dtypes(job)
     graph = export(job.subgraph)
     try:
         return import_graph(graph, weights=len(job.subgraph.weights), name=_module_name(job.key))
     except LoweringError as error:
         where = f"subgraph {job.subgraph.name}, {job.subgraph.location}"
         raise LoweringError(error.code, f"{where}: {error.message}", error.hint) from error
+
+
+def _check_dtypes(job: _Job) -> None:
+    """Raises LoweringError TC307 at the operation that uses a dtype which the target lacks."""
+    for op in job.subgraph.operations:
+        for value in (*operands_of(op), *op.results):
+            kind = value.type if isinstance(value, (Value, Constant)) else None
+            if isinstance(kind, TensorType) and kind.dtype in job.target.lacks:
+                raise LoweringError(
+                    "TC307",
+                    f"{op.location}: {op.target} uses {kind.dtype}, which target {job.target.name} lacks",
+                    "convert the tensor to float32 or float16 first, or leave the target out",
+                )
 
 
 def _key(subgraph: Subgraph, target: Target, compiler: Compiler) -> CacheKey:
@@ -232,8 +247,12 @@ def _describe(job: _Job, entry: CacheEntry) -> CompiledModule:
         parameters=tuple(_convention(p.type) for p in job.subgraph.parameters),
         results=tuple(_convention(r.type) for r in job.subgraph.results),
         weights=tuple(w.type for w in job.subgraph.weights),
-        cpu_flags=job.target.cpu_flags,
+        features=(*job.target.features, *_gpu_features(job.target, entry)),
     )
+
+
+def _gpu_features(target: Target, entry: CacheEntry) -> tuple[str, ...]:
+    return vulkan_features(entry.path.read_bytes()) if target.kind == "vulkan" else ()
 
 
 def _convention(kind: Type) -> Convention:
