@@ -35,18 +35,20 @@ _MAX_CHANNELS_LAST = 7
 
 
 def tuning_flags(subgraph: Subgraph, target: Target) -> tuple[str, ...]:
-    """Data tiling lays out operands in tiles: free for weights, which are packed once at load, a cost for the rest."""
-    if target.kind != "cpu":
-        return ()
+    """Data tiling lays out operands in tiles: free for weights, which are packed once at load, a cost for the rest.
+
+    It and the layout of convolutions were measured on processors, and are for these alone.
+    """
     makers = _weight_only(subgraph)
     weighted = [(op, fixed) for op in subgraph.operations if (fixed := _weights_of(op, makers))]
     convolutions = [(op, fixed) for op, fixed in weighted if _name(op) in _CONVOLUTIONS]
     products = [(op, fixed) for op, fixed in weighted if _name(op) in _PRODUCTS]
     plain = [(op, fixed) for op, fixed in convolutions if _groups(op) == 1]
     flags = []
-    if plain == convolutions and sum(starmap(_tiling_gain, (*convolutions, *products))) > 0:
+    on_cpu = target.kind == "cpu"
+    if on_cpu and plain == convolutions and sum(starmap(_tiling_gain, (*convolutions, *products))) > 0:
         flags.append(DATA_TILING)
-    if any(_extents(fixed[0])[1] <= _MAX_CHANNELS_LAST for _, fixed in plain):
+    if on_cpu and any(_extents(fixed[0])[1] <= _MAX_CHANNELS_LAST for _, fixed in plain):
         flags.append(CHANNELS_LAST)
     if any(x in makers and not is_view(makers[x]) for _, fixed in products for x in fixed):
         flags.append(LARGE_WEIGHTS)

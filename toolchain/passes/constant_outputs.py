@@ -1,7 +1,7 @@
 """Evaluates at build time what depends on weights alone and leaves a subgraph (DyCL's S2). Not in place.
 
 After identities, which shorten the expressions; before the partition, so that no subgraph returns a constant. What a
-subgraph only uses inside stays an operation: the compiler folds it together with its own weight layouts.
+subgraph only uses inside stays an operation: ``prepare_weights`` evaluates it after the rewritings of subgraphs.
 """
 
 from __future__ import annotations
