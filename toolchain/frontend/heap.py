@@ -378,33 +378,29 @@ class _Tables:
     Most objects of a model are such tables; looking at one after the other, exploring takes three times as long.
     """
 
-    __slots__ = ("_ids", "_names", "_sizes", "values")
+    __slots__ = ("_are_dicts", "_ids", "_names", "_sizes", "values")
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, values: list[Any], are_dicts: bool) -> None:
         self.values = values
-        tables = [*map(_table_of, values)]
-        self._sizes = [*map(len, tables)]
-        self._names = [*chain.from_iterable(tables)]
-        self._ids = [*map(id, chain.from_iterable(map(dict.values, tables)))]
+        self._are_dicts = are_dicts
+        self._sizes, self._ids, self._names = self._contents()
 
     def is_as_then(self) -> bool:
-        tables = [*map(_table_of, self.values)]
-        return (
-            [*map(len, tables)] == self._sizes
-            and [*map(id, chain.from_iterable(map(dict.values, tables)))] == self._ids
-            and [*chain.from_iterable(tables)] == self._names
-        )
+        return self._contents() == (self._sizes, self._ids, self._names)
+
+    def _contents(self) -> tuple[list[int], list[int], list[Any]]:
+        tables = self.values if self._are_dicts else [*map(vars, self.values)]
+        ids = [*map(id, chain.from_iterable(map(dict.values, tables)))]
+        return [*map(len, tables)], ids, [*chain.from_iterable(tables)]
 
 
 def _tables_of(baseline: dict[int, tuple[Any, Image, tuple[int, ...]]]) -> tuple[list[_Tables], list[Any]]:
     values = [value for value, _, _ in baseline.values()]
-    tables = [v for v in values if _is_table(v)]
-    groups = [tables[n : n + _TABLES_AT_ONCE] for n in range(0, len(tables), _TABLES_AT_ONCE)]
-    return [_Tables(group) for group in groups], [v for v in values if not _is_table(v)]
-
-
-def _table_of(value: Any) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else vars(value)
+    groups = []
+    for are_dicts in (True, False):
+        tables = [v for v in values if _is_table(v) and isinstance(v, dict) is are_dicts]
+        groups += [_Tables(tables[n : n + _TABLES_AT_ONCE], are_dicts) for n in range(0, len(tables), _TABLES_AT_ONCE)]
+    return groups, [v for v in values if not _is_table(v)]
 
 
 def _is_table(value: Any) -> bool:
