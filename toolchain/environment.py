@@ -40,6 +40,9 @@ def check_environment(cache_dir: Path | None = None, compiler: Path | None = Non
 
     cache_dir, compiler: as in ``BuildOptions``.
     """
+    # IREE's runtime finds devices; importing it here keeps other verbs quick.
+    from toolchain.availability import optional_parts
+
     return (
         _python(sys.implementation.name, sys.version_info[:2]),
         _package("torch", "torch", "TC422"),
@@ -49,6 +52,8 @@ def check_environment(cache_dir: Path | None = None, compiler: Path | None = Non
         _pairing(compiler),
         _processor(),
         _cache(cache_dir),
+        # These only some targets need: without them, nothing is wrong with the machine.
+        *(Check(name, True, found) for name, found in optional_parts().items()),
     )
 
 

@@ -49,7 +49,8 @@ class _Describer:
         return _file(self._manifest.params)
 
     def _target(self, name: str) -> str:
-        flags = sorted(required_flags(self._manifest, name))
+        # What a GPU must have is for its driver to say.
+        flags = sorted(required_flags(self._manifest, name)) if name.startswith("cpu:") else []
         return f"{{{quoted(name)}, {self.arrays.make('const char*', map(quoted, flags))}}}"
 
     def _module(self, module: Module) -> str:

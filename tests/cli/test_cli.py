@@ -90,7 +90,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capsys: p
     ("arguments", "imported"),
     [
         ("--help", []),
-        ("targets --json", []),
+        ("targets --json", ["iree", "numpy"]),
         ("cache --json --cache-dir {tmp}", []),
         ("inspect {tmp}", ["iree", "numpy"]),
         ("run {tmp}", ["iree", "numpy"]),

@@ -20,6 +20,9 @@ NAMES = [
     "IREE pairing",
     "processor",
     "cache",
+    "Vulkan device",
+    "CUDA device",
+    "ptxas",
 ]
 
 
