@@ -2,8 +2,8 @@
 
     python benchmarks/cpp_overhead.py IREE_PREFIX
 
-IREE_PREFIX is where IREE's runtime of the installed compiler's version is installed. Prints microseconds, each the best of
-several interleaved rounds. The contract: at most 1 us for a call and a decision.
+IREE_PREFIX is where IREE's runtime of the installed compiler's version is installed. Prints microseconds, each the best
+of several interleaved rounds. The contract: at most 1 us for a call and a decision.
 """
 
 from __future__ import annotations

@@ -16,6 +16,6 @@ assert errno stdin stdout stderr linux unix i386 NULL EOF NAN INFINITY HUGE_VAL 
 INT64_MIN INT64_MAX SIZE_MAX EDOM ERANGE SIGINT SIGTERM
 """
 # What the generated text itself uses.
-_OURS = "main std toolchain ops Output State load reset clone state trace session session_ state_ run bundle device options"
+_OURS = "main std toolchain ops Output State load reset clone state trace session session_ state_ run folder uri how"
 
 RESERVED = frozenset((*_KEYWORDS.split(), *_MACROS.split(), *_OURS.split()))
