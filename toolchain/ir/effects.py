@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import torch
+from typing import TYPE_CHECKING
 
 from toolchain.ir.ops import Call, HostOp, Operation, TensorOp
 from toolchain.ir.types import FLOAT, INT, ScalarType
 from toolchain.ir.values import Operand, Value
+
+if TYPE_CHECKING:
+    import torch
 
 _EFFECTS = frozenset({"check", "print", "warn", "python_call"})
 # Domain errors and negative shift counts.
@@ -55,7 +58,7 @@ def is_deterministic(op: Operation) -> bool:
     """Whether two runs of ``op`` on the same operands give the same results."""
     match op:
         case TensorOp():
-            return torch.Tag.nondeterministic_seeded not in overload(op.target).tags
+            return all(tag.name != "nondeterministic_seeded" for tag in overload(op.target).tags)
         case HostOp():
             return op.opcode not in _EFFECTS
         case Call():
@@ -72,6 +75,8 @@ def overload(target: str) -> torch._ops.OpOverload:
 
     Raises AttributeError when this version of PyTorch has no such operation.
     """
+    import torch  # verbs of the command line that touch no model load this module too
+
     namespace, name, variant = target.split(".")
     found = getattr(getattr(getattr(torch.ops, namespace), name), variant)
     assert isinstance(found, torch._ops.OpOverload)
