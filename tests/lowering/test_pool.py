@@ -28,7 +28,9 @@ def _unknown(name: str) -> Subgraph:
 
 def _refused(name: str) -> Subgraph:
     x, y = tensor(0, "float32", 4, 4), tensor(1, "float32", 4, 4)
-    return dataclasses.replace(subgraph([x], [op("linalg_cholesky_ex.default", (x,), y, tensor(2, "int32"))]), name=name)
+    return dataclasses.replace(
+        subgraph([x], [op("linalg_cholesky_ex.default", (x,), y, tensor(2, "int32"))]), name=name
+    )
 
 
 def test_equal_subgraphs_are_compiled_once(cpu: Target, tmp_path: Path) -> None:
