@@ -136,7 +136,7 @@ def test_doubles_must_not_be_demoted(
     graph = subgraph([x, f], [op("mul.Tensor", (x, f), y)])
     monkeypatch.setattr(iree, "COMMON_FLAGS", ("--iree-input-type=torch",))
     module = compile_subgraphs([graph], [cpu], cache_dir=tmp_path, compiler=limited_compiler).modules["sub0", "cpu"]
-    with pytest.raises(ValueError, match="expected f32 .* but have f64"):
+    with pytest.raises(ValueError, match=r"expected f32 .* but have f64"):
         Runner(module)(torch.ones(2, dtype=torch.float64), 0.5)
 
 
