@@ -127,7 +127,7 @@ def nested(x: torch.Tensor) -> Any:
     for i in range(int(x[0])):
         for j in range(int(x[1])):
             if (total > 30).item():
-                return total, "early", i
+                return total, None, i
             if j == i:
                 continue
             if j > 4:
@@ -135,7 +135,12 @@ def nested(x: torch.Tensor) -> Any:
             total = total + i * j
         else:
             rounds += 1
-    return total, "late", rounds
+    return total, (), rounds
+
+
+@case(ints(3), ints(9))
+def chosen_text(x: torch.Tensor) -> Any:
+    return ("small", x) if x.item() < 5 else ("large", x)
 
 
 @case(ints(1), ints(2), ints(5), ints(9))

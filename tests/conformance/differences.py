@@ -21,6 +21,7 @@ class Difference:
 # (case, host, target); "*" stands for all.
 DIFFERENCES: dict[tuple[str, str, str], Difference] = {
     ("printing", "vm", "*"): Difference("the VM has no output", refused="TC171"),
+    ("chosen_text", "vm", "*"): Difference("the VM has no strings", refused="TC171"),
     ("texts", "vm", "*"): Difference("the VM has no strings", refused="TC171"),
     ("more_functions", "vm", "*"): Difference("the VM lacks these functions", refused="TC171"),
     ("raising_values", "vm", "*"): Difference("the VM has no strings to put numbers into", texts=True),

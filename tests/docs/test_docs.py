@@ -19,6 +19,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,13 +68,18 @@ def run_page(page: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def own_modules(folder: Path) -> Iterator[None]:
-    """Modules of the folder go with it: two pages may have files of one name."""
+    """Modules of the folder go with it, as do those of other tests: two pages may have files of one name."""
+    forget_modules(tempfile.gettempdir())
     try:
         yield
     finally:
-        for name, module in list(sys.modules.items()):
-            if str(getattr(module, "__file__", "")).startswith(str(folder)):
-                del sys.modules[name]
+        forget_modules(str(folder))
+
+
+def forget_modules(folder: str) -> None:
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(folder):
+            del sys.modules[name]
 
 
 def execute(snippet: Snippet, where: str, names: dict[str, object]) -> None:

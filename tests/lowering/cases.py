@@ -35,6 +35,18 @@ def _bn_train(x, w, b):
 
 
 _WEIGHTS_LSTM = (_x(32, 8), _x(32, 8), _x(32), _x(32))
+# torch-mlir folds these for a constant tensor, and took the integer's bits for a number in floating point.
+_WITH_INTEGERS = (
+    *(lambda c, f=f: f(c, 1) for f in (torch.gt, torch.ge, torch.lt, torch.le, torch.eq, torch.ne)),
+    *(lambda c, f=f: f(c, -2) for f in (torch.add, torch.sub, torch.mul, torch.div, torch.fmod, torch.remainder)),
+    *(lambda c, f=f: f(c, 2) for f in (torch.clamp_min, torch.clamp_max, torch.pow, torch.rsub, torch.floor_divide)),
+    lambda c: c.clamp(-1, 2),
+    lambda c: torch.where(c > 2, c, -1),
+    lambda c: c.masked_fill(c > 2, -1),
+    lambda c: F.threshold(c, 2, -1),
+    F.relu6,
+    F.hardswish,
+)
 _BF16, _F16, _F64 = torch.bfloat16, torch.float16, torch.float64
 
 CASES: dict[str, Case] = {
@@ -83,6 +95,18 @@ CASES: dict[str, Case] = {
     "unfold": Case(lambda x: F.unfold(x, 3), (_x(1, 2, 5, 5),)),
     "cumsum": Case(lambda x: torch.cumsum(x, 1), (_x(2, 6),)),
     "cumprod": Case(lambda x: torch.cumprod(x, 1), (_x(2, 6),)),
+    "constants_and_integers": Case(
+        lambda x: tuple(
+            operation(constant)
+            for constant in (torch.full([5], 5, dtype=x.dtype), torch.ones(5), torch.full([], 3.0, dtype=x.dtype))
+            for operation in _WITH_INTEGERS
+        ),
+        (_x(2),),
+    ),
+    "constants_and_integers_double": Case(
+        lambda x: tuple(operation(torch.full([5], 5, dtype=x.dtype)) for operation in _WITH_INTEGERS),
+        (_x(2, dtype=_F64),),
+    ),
     "reductions": Case(lambda x: (x.sum(), x.mean(1), x.amax(0), x.amin(), x.prod(1), x.var(1), x.std()), (_x(3, 5),)),
     "norms": Case(lambda x: (x.norm(), torch.linalg.vector_norm(x, 1, dim=1), F.normalize(x, dim=1)), (_x(3, 5),)),
     "any_all": Case(lambda b: (b.any(), b.all(), b.any(1), b.all(0)), (_b(3, 5),)),

@@ -175,8 +175,9 @@ def _eq(x: Tensor, y: Tensor) -> Any:
 
 
 def _compare_with_number(compare: Callable[..., Tensor], x: Tensor, number: Any) -> Any:
-    """torch-mlir compares in double precision, where 0.3 as a float32 is greater than 0.3."""
-    is_float = x.is_floating_point() and isinstance(number, float)
+    """torch-mlir compares in double precision, where 0.3 as a float32 is greater than 0.3, and folds wrongly where a
+    constant tensor meets an integer."""
+    is_float = x.is_floating_point() and isinstance(number, (int, float))
     return compare(x, _constant(number, x)) if is_float else NotImplemented
 
 
@@ -480,7 +481,7 @@ def _promoted(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _constant(number: Any, like: Tensor) -> Tensor:
-    return torch.full([], number, dtype=like.dtype)
+    return torch.full([], float(number) if like.is_floating_point() else number, dtype=like.dtype)
 
 
 def _lowest(x: Tensor) -> Tensor:

@@ -133,26 +133,32 @@ def _forget_float_sizes(graph: torch.fx.Graph) -> None:
 
 
 def _round_numbers(graph: torch.fx.Graph) -> None:
-    """Numbers that meet float32 elements are rounded to float32, as PyTorch does.
+    """Numbers that meet elements in floating point become such numbers, rounded like float32 elements, as in PyTorch.
 
-    The compiler would round them on the device, with float64 instructions that many GPUs lack.
+    The compiler would round them on the device, with float64 instructions that many GPUs lack; and torch-mlir folds an
+    operation of a constant tensor and an integer with the bits of the wrong type.
     """
     for node in graph.nodes:
-        if _meets_float32(node):
+        dtype = _float_elements(node)
+        if dtype is not None:
             left_out = node.target._schema.arguments[len(node.args) :]
             defaults = () if node.kwargs else (a.default_value for a in left_out if not a.kwarg_only)
-            node.args = tuple(_rounded(a) if isinstance(a, float) else a for a in (*node.args, *defaults))
+            # The kind of an exponent decides how a power is computed.
+            kinds = (float,) if node.target.overloadpacket is aten.pow else (int, float)
+            node.args = tuple(_rounded(a, dtype) if type(a) in kinds else a for a in (*node.args, *defaults))
 
 
-def _rounded(number: float) -> float:
-    return torch.tensor(number, dtype=torch.float32).item()
+def _rounded(number: float, dtype: torch.dtype) -> float:
+    return torch.tensor(number, dtype=torch.float32).item() if dtype == torch.float32 else float(number)
 
 
-def _meets_float32(node: torch.fx.Node) -> bool:
-    operator, result = node.target, node.meta.get("val")
-    if not isinstance(operator, torch._ops.OpOverload) or getattr(result, "dtype", None) != torch.float32:
-        return False
-    return torch.Tag.pointwise in operator.tags or operator.overloadpacket in (aten.full, aten.full_like, aten.where)
+def _float_elements(node: torch.fx.Node) -> torch.dtype | None:
+    """The type of the results of an operation on each element, if that is in floating point."""
+    operator, dtype = node.target, getattr(node.meta.get("val"), "dtype", None)
+    if not isinstance(operator, torch._ops.OpOverload) or dtype is None or not dtype.is_floating_point:
+        return None
+    known = torch.Tag.pointwise in operator.tags or operator.overloadpacket in (aten.full, aten.full_like, aten.where)
+    return dtype if known else None
 
 
 def resolve(target: str, location: Location) -> Any:

@@ -48,7 +48,7 @@ def tuning_flags(subgraph: Subgraph, target: Target) -> tuple[str, ...]:
     on_cpu = target.kind == "cpu"
     if on_cpu and plain == convolutions and sum(starmap(_tiling_gain, (*convolutions, *products))) > 0:
         flags.append(DATA_TILING)
-    if on_cpu and any(_extents(fixed[0])[1] <= _MAX_CHANNELS_LAST for _, fixed in plain):
+    if on_cpu and any(_is_static_image(op) and _extents(fixed[0])[1] <= _MAX_CHANNELS_LAST for op, fixed in plain):
         flags.append(CHANNELS_LAST)
     if any(x in makers and not is_view(makers[x]) for _, fixed in products for x in fixed):
         flags.append(LARGE_WEIGHTS)
@@ -80,6 +80,12 @@ def _tiling_gain(op: TensorOp, fixed: Sequence[Value | Constant]) -> int:
     elements = sum(prod(_extents(x)) for x in fixed)
     small = _name(op) in _BATCHED and prod(_extents(fixed[0])[-2:]) < _MIN_TILED
     return -elements if small else elements
+
+
+def _is_static_image(op: TensorOp) -> bool:
+    """The compiler's pass fails on unknown extents ("operand #1 does not dominate this use")."""
+    types = [x.type for x in (*_operands(op), *op.results)]
+    return all(isinstance(t, TensorType) and t.is_static for t in types) and len(_extents(op.results[0])) == 4
 
 
 def _extents(weight: Value | Constant) -> tuple[int, ...]:
