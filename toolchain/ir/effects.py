@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from toolchain.ir.ops import Call, HostOp, Operation, TensorOp
@@ -58,11 +59,17 @@ def is_deterministic(op: Operation) -> bool:
     """Whether two runs of ``op`` on the same operands give the same results."""
     match op:
         case TensorOp():
-            return all(tag.name != "nondeterministic_seeded" for tag in overload(op.target).tags)
+            return not _draws(op.target)
         case HostOp():
             return op.opcode not in _EFFECTS
         case Call():
             return False
+
+
+@functools.cache
+def _draws(target: str) -> bool:
+    """Whether the operation takes numbers from PyTorch's generator."""
+    return any(tag.name == "nondeterministic_seeded" for tag in overload(target).tags)
 
 
 def is_view(op: TensorOp) -> bool:
