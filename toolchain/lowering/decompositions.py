@@ -197,6 +197,16 @@ def _fmod(x: Tensor, y: Any) -> Any:
     return torch.where(whole, dividend, rest).to(dtype)
 
 
+@_replaces(aten.remainder.Scalar)
+def _remainder(x: Tensor, y: Any) -> Any:
+    """torch-mlir folds it for a constant tensor as if it were ``fmod``."""
+    rest = _fmod(x, y)
+    if rest is NotImplemented:
+        return NotImplemented
+    divisor = _constant(y, rest)
+    return torch.where((rest != 0) & ((rest < 0) != (divisor < 0)), rest + divisor, rest)
+
+
 # --- order
 
 
