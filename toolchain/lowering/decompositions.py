@@ -491,7 +491,9 @@ def _promoted(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _constant(number: Any, like: Tensor) -> Tensor:
-    return torch.full([], float(number) if like.is_floating_point() else number, dtype=like.dtype)
+    # Numbers of run time stay as they are.
+    is_literal = isinstance(number, int) and like.is_floating_point()
+    return torch.full([], float(number) if is_literal else number, dtype=like.dtype)
 
 
 def _lowest(x: Tensor) -> Tensor:
