@@ -69,7 +69,7 @@ def run_page(page: Path, folder: Path) -> None:
 @contextlib.contextmanager
 def own_modules(folder: Path) -> Iterator[None]:
     """Modules of the folder go with it, as do those of other tests: two pages may have files of one name."""
-    forget_modules(tempfile.gettempdir())
+    forget_modules(tempfile.gettempdir())  # where pytest makes the folders of tests
     try:
         yield
     finally:
@@ -78,7 +78,8 @@ def own_modules(folder: Path) -> Iterator[None]:
 
 def forget_modules(folder: str) -> None:
     for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", "")).startswith(folder):
+        file = str(getattr(module, "__file__", ""))
+        if file.startswith(folder) and not file.startswith(str(ROOT)):
             del sys.modules[name]
 
 
