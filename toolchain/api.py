@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -56,17 +57,8 @@ def build(
     debug = pipeline.debug_files(program, machines, hosts, options) if options.debug else {}
     emitted |= pipeline.compile_hosts(program, compilation, machines, emitted, options)
     pipeline.tell(options, "writing")
-    write_bundle(
-        program,
-        compilation,
-        machines,
-        emitted,
-        [tests],
-        path,
-        pipeline.versions_used(options),
-        debug,
-        complete=lambda unfinished: pipeline.complete_hosts(program, hosts, unfinished),
-    )
+    versions, complete = pipeline.versions_used(options), partial(pipeline.complete_hosts, program, hosts)
+    write_bundle(program, compilation, machines, emitted, [tests], path, versions, debug, complete=complete)
     pipeline.tell(options, "checking")
     pipeline.check_recorded_calls(path, options)
     return Bundle(

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from hostgen.cpp.literals import literal, quoted
 from hostgen.cpp.types import cpp_dtype, cpp_type
+from hostgen.expressions import ATOM, Expression
 from hostgen.inlining import Inlining
 from hostgen.names import host_function
 from hostgen.ranges import SAFE_BITS
@@ -19,7 +19,7 @@ from toolchain.ir import BOOL, FLOAT, INT, STR, Constant, HostOp, ListType, Oper
 from toolchain.ir.signatures import type_of
 
 # How tightly operators bind; higher binds tighter. Below sums, compilers warn of mixtures without parentheses.
-_TERNARY, _LOGIC, _COMPARISON, _SUM, _PRODUCT, _UNARY, ATOM = range(7)
+_TERNARY, _LOGIC, _COMPARISON, _SUM, _PRODUCT, _UNARY = range(6)
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 _SUMS = {"add": ("+", _SUM), "sub": ("-", _SUM), "mul": ("*", _PRODUCT)}
 _LOGICAL = {"and": "&&", "or": "||", "xor": "!="}
@@ -45,18 +45,6 @@ def is_sure(op: HostOp, bits: Mapping[Value, int]) -> bool:
     if op.opcode == "float":
         return type_of(op.operands[0]) != STR
     return op.opcode in _SURE
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """C++ text, and how tightly its outermost operator binds."""
-
-    text: str
-    binding: int = ATOM
-
-    def within(self, binding: int) -> str:
-        """The text as an operand of an operator that needs at least ``binding``."""
-        return self.text if self.binding >= binding else f"({self.text})"
 
 
 class ExpressionPrinter:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from hostgen.expressions import ATOM, Expression
 from hostgen.inlining import Inlining
 from hostgen.names import host_function
 from hostgen.ranges import SAFE_BITS
@@ -14,7 +14,7 @@ from toolchain.ir import Mapping as MappingNode
 from toolchain.ir import Sequence as SequenceNode
 
 # How tightly Python's operators bind; higher binds tighter.
-_TERNARY, _NOT, _COMPARISON, _SUM, _UNARY, ATOM = 0, 3, 4, 9, 11, 13
+_TERNARY, _NOT, _COMPARISON, _SUM, _UNARY = 0, 3, 4, 9, 11
 _BINARY = {
     **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), _COMPARISON),
     "or": 5,
@@ -34,18 +34,6 @@ _BUILTINS = frozenset({"abs", "min", "max", "float", "bool", "str", "repr"})
 _MAY_OVERFLOW = frozenset({"add", "sub", "mul", "floordiv", "neg", "abs"})
 # The runtime takes what belongs to these two by keyword, because they have any number of operands.
 _KEYWORD_ATTRIBUTES = {"format": "parts", "list": "arity", "python_call": "function"}
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Python text, and how tightly its outermost operator binds."""
-
-    text: str
-    binding: int = ATOM
-
-    def within(self, binding: int) -> str:
-        """The text as an operand of an operator that binds with ``binding``."""
-        return self.text if self.binding >= binding else f"({self.text})"
 
 
 def negated(condition: Expression) -> str:

@@ -6,25 +6,19 @@ The compiler's loop over a depthwise convolution is not vectorised; products alo
 from __future__ import annotations
 
 from toolchain.ir import Subgraph
-from toolchain.lowering.kernels.convolution import Convolution, Operand, as_convolution
+from toolchain.lowering.kernels.convolution import Convolution, Operand
 from toolchain.lowering.kernels.editor import Editor
-from toolchain.lowering.kernels.tensors import channels_first, copied, permuted, picked, pointwise, taps, with_bias
+from toolchain.lowering.kernels.replacing import replace_convolutions
+from toolchain.lowering.kernels.tensors import copied, permuted, picked, pointwise, taps, with_bias
 
 
 def shift_depthwise(subgraph: Subgraph) -> Subgraph:
-    editor = Editor(subgraph)
-    for op in editor:
-        found = as_convolution(op)
-        if found is not None and _applies(editor, found):
-            editor.replace(found.result, channels_first(editor, _shifted(editor, found)))
-        else:
-            editor.keep(op)
-    return editor.finish()
+    return replace_convolutions(subgraph, _applies, _shifted)
 
 
-def _applies(editor: Editor, found: Convolution) -> bool:
+def _applies(found: Convolution) -> bool:
     inside, outside = found.channels
-    return inside == outside == found.groups > 1 and editor.is_fixed(found.weight, found.bias)
+    return inside == outside == found.groups > 1
 
 
 def _shifted(editor: Editor, found: Convolution) -> Operand:

@@ -7,26 +7,20 @@ are not worth gathering.
 from __future__ import annotations
 
 from toolchain.ir import Subgraph
-from toolchain.lowering.kernels.convolution import Convolution, Operand, as_convolution
+from toolchain.lowering.kernels.convolution import Convolution, Operand
 from toolchain.lowering.kernels.editor import Editor
-from toolchain.lowering.kernels.tensors import channels_first, copied, extents, permuted, reshaped, taps, with_bias
+from toolchain.lowering.kernels.replacing import replace_convolutions
+from toolchain.lowering.kernels.tensors import copied, extents, permuted, reshaped, taps, with_bias
 
 _MIN_CHANNELS = 8
 
 
 def multiply_patches(subgraph: Subgraph) -> Subgraph:
-    editor = Editor(subgraph)
-    for op in editor:
-        found = as_convolution(op)
-        if found is not None and _applies(editor, found):
-            editor.replace(found.result, channels_first(editor, _product(editor, found)))
-        else:
-            editor.keep(op)
-    return editor.finish()
+    return replace_convolutions(subgraph, _applies, _product)
 
 
-def _applies(editor: Editor, found: Convolution) -> bool:
-    return found.groups == 1 and found.channels[0] >= _MIN_CHANNELS and editor.is_fixed(found.weight, found.bias)
+def _applies(found: Convolution) -> bool:
+    return found.groups == 1 and found.channels[0] >= _MIN_CHANNELS
 
 
 def _product(editor: Editor, found: Convolution) -> Operand:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from toolchain.ir import Subgraph
-from toolchain.lowering.kernels.convolution import Convolution, Operand, as_convolution
+from toolchain.lowering.kernels.convolution import Convolution, Operand
 from toolchain.lowering.kernels.editor import Editor
+from toolchain.lowering.kernels.replacing import replace_convolutions
 from toolchain.lowering.kernels.tensors import (
-    channels_first,
     channels_last,
     copied,
     extents,
@@ -32,22 +32,12 @@ _MIN_CHANNELS = 8
 
 
 def convolve_by_winograd(subgraph: Subgraph) -> Subgraph:
-    editor = Editor(subgraph)
-    for op in editor:
-        found = as_convolution(op)
-        if found is not None and _applies(editor, found):
-            editor.replace(found.result, channels_first(editor, _convolved(editor, found)))
-        else:
-            editor.keep(op)
-    return editor.finish()
+    return replace_convolutions(subgraph, _applies, _convolved)
 
 
-def _applies(editor: Editor, found: Convolution) -> bool:
-    return (
-        (found.kernel, found.stride, found.dilation, found.groups) == ((3, 3), (1, 1), (1, 1), 1)
-        and editor.is_fixed(found.weight, found.bias)
-        and min(found.channels) >= _MIN_CHANNELS
-    )
+def _applies(found: Convolution) -> bool:
+    shape = (found.kernel, found.stride, found.dilation, found.groups)
+    return shape == ((3, 3), (1, 1), (1, 1), 1) and min(found.channels) >= _MIN_CHANNELS
 
 
 Line = Sequence[Operand]
