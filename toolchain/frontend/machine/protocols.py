@@ -9,6 +9,7 @@ from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.calls import is_interpretable
 
 if TYPE_CHECKING:
+    from toolchain.frontend.machine.frame import Frame
     from toolchain.frontend.machine.interpreter import Machine
 
 _NAMES = {
@@ -88,3 +89,20 @@ def setter(owner: Any, name: str) -> Any:
     if isinstance(attribute, property) and attribute.fset is not None and is_interpretable(attribute.fset):
         return attribute.fset
     return None
+
+
+WAITS = object()
+
+
+def tested(m: Machine, f: Frame) -> Any:
+    """The truth of the top of the stack; WAITS after pushing the call of the user's method that decides about it (the
+    instruction is executed again when that returns)."""
+    top = f.stack[-1]
+    if type(top) is Tested:
+        return m.truth(top.result)
+    method = truth_method(m, top)
+    if method is None:
+        return m.truth(top)
+    f.pc = f.current
+    m.call(method, (top,), {}, ("truth",))
+    return WAITS
