@@ -13,7 +13,7 @@ import torch
 
 from toolchain.diagnostics import UsageError
 from toolchain.frontend.constants import dtype_name
-from toolchain.frontend.machine.operations import StagedSize
+from toolchain.frontend.machine.border import StagedSize
 from toolchain.frontend.staged import HostList, Staged, StagedObject, operand_of, scalar_type
 from toolchain.ir import (
     EntryPoint,

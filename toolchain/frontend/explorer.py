@@ -12,7 +12,6 @@ import functools
 import heapq
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -22,93 +21,22 @@ from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.heap import Snapshot, World, capture, is_reachable, restore
 from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
-from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, Parameter
+from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch
+from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
 from toolchain.frontend.staged import Array, StagedBool, pop_context, push_context
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
-from toolchain.ir import UNKNOWN_LOCATION, HostOp, Location, Operand, Operation, Structure
+from toolchain.ir import HostOp, Location, Operand
 
 _LATE = (1 << 40, 0)
 _MOST_VARIANTS = 128
 """How many states of one place are kept apart. An endless unrolling would otherwise take until the budget is spent."""
 _UNROLL_AT = 12
 """A rolled loop that has so many states is unrolled. Fewer are first iterations that differ."""
-NOWHERE = UNKNOWN_LOCATION
 STATE = ("state between calls",)
 """The key of the nodes where calls begin: the entry of a program is a loop head over what calls leave behind."""
-
-
-@dataclass(eq=False, slots=True)
-class Arrival:
-    """A way to a node: from block ``source`` (None: the start), over its exit ``slot``.
-
-    lists: the host lists that this arrival makes of plain ones, by type and elements.
-    """
-
-    source: Node | None
-    slot: int
-    snapshot: Snapshot
-    lists: dict[tuple[str, ...], Operand] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a call hands back: the result or the arguments of the exception, and the arguments changed in place."""
-
-    result: Structure | None
-    arguments: tuple[Operand, ...]
-    mutated: tuple[tuple[int, Operand], ...]
-
-
-@dataclass(eq=False, slots=True)
-class Exit:
-    """How a block ends: "jump", "branch", "return", "raise" or "problem"."""
-
-    kind: str
-    targets: list[Node] = field(default_factory=list)
-    condition: StagedBool | None = None
-    result: Any = None
-    exception: BaseException | None = None
-    outcome: Outcome | None = None
-    location: Location = NOWHERE
-
-
-@dataclass(eq=False, slots=True)
-class Node:
-    """A block of the graph.
-
-    key:     what arrivals must agree on besides the state; None for nodes with exactly one arrival.
-    answer:  for the side of a decision: what the conditional jump does.
-    setup:   for the start of a function: pushes its frame. expand: for a state between calls: adds the functions.
-    ghosts:  for a decision inside native code: blocks to run again first; ``base`` is where the first of them starts.
-    cache:   the block arguments made so far, so that merging again gives the same ones.
-    """
-
-    key: Any
-    priority: tuple[Any, ...]
-    function: Any
-    arrivals: list[Arrival] = field(default_factory=list)
-    answer: bool | None = None
-    ghosts: tuple[Ghost, ...] = ()
-    base: Snapshot | None = None
-    is_head: bool = False
-    alive: bool = True
-    done: bool = False
-    merged: Merged | None = None
-    entry: Snapshot | None = None
-    operations: list[Operation] = field(default_factory=list)
-    exit: Exit | None = None
-    location: Location = NOWHERE
-    head_pc: int = -1
-    cache: dict[Any, Any] = field(default_factory=dict)
-    setup: Callable[[Node], None] | None = None
-    expand: Callable[[Node], None] | None = None
-
-    @property
-    def parameters(self) -> list[Parameter]:
-        return self.merged.parameters if self.merged is not None else []
 
 
 class Explorer:
@@ -185,17 +113,7 @@ class Explorer:
         """A single arrival that does not fit its own join: what must be a constant there is not one."""
         at = self._place(node.location)
         text = f"{describe(mismatch.path)} is only known at run time, and is needed as a constant ({mismatch.reason})"
-        self.problems.append(
-            Problem(
-                "TC121",
-                at.file,
-                at.line,
-                text,
-                "keep it in a tensor, or compute it from constants",
-                at.column,
-                at.column,
-            )
-        )
+        self.problems.append(_problem("TC121", at, text, "keep it in a tensor, or compute it from constants"))
         node.exit = Exit("problem", location=at)
 
     def _too_many_variants(self, key: Any, location: Location) -> None:
@@ -206,17 +124,7 @@ class Explorer:
             else f"{_MOST_VARIANTS} paths come here in different states"
         )
         text = f"{what}: {mismatch.reason} in {describe(mismatch.path)}"
-        raise _Stop(
-            Problem(
-                "TC101",
-                at.file,
-                at.line,
-                text,
-                "keep what differs in a tensor, or make it the same",
-                at.column,
-                at.column,
-            )
-        )
+        raise BudgetExceeded(_problem("TC101", at, text, "keep what differs in a tensor, or make it the same"))
 
     def _place(self, location: Location) -> Location:
         """``location``, or the user's last line that was explored where there is none."""
@@ -235,7 +143,9 @@ class Explorer:
         location = self._place(self._locations.get(where, self.machine.location()))
         text = f"more than {self._budget} blocks were explored without an end{reason}"
         hint = "make the value the same on all paths, or give BuildOptions(budget=...) a larger number"
-        raise _Stop(Problem("TC101", location.file, location.line, text, hint, location.column, location.column))
+        raise BudgetExceeded(
+            Problem("TC101", location.file, location.line, text, hint, location.column, location.column)
+        )
 
     @property
     def _splits(self) -> dict[Any, int]:
@@ -332,9 +242,7 @@ class Explorer:
             with self.recorder.fake_mode, self.recorder:
                 self.on_return(node, node.exit)
         except Unsupported as signal:
-            problem = Problem(
-                signal.code, location.file, location.line, signal.message, signal.hint, location.column, location.column
-            )
+            problem = _problem(signal.code, location, signal.message, signal.hint)
             self.problems.append(problem)
             node.exit = Exit("problem", location=location)
         except NeedsConstant as signal:
@@ -579,7 +487,7 @@ class Explorer:
         node.done = False
         node.merged = None
         for target in targets:
-            _drop_arrivals(target, node)
+            drop_arrivals(target, node)
             if not target.arrivals:
                 self._discard(target)
                 self._remove(target)
@@ -617,7 +525,7 @@ class Explorer:
         return (*out, _LATE, (0 if answer else 1, 0))
 
 
-class _Stop(Exception):
+class BudgetExceeded(Exception):
     """The exploration cannot go on."""
 
     def __init__(self, problem: Problem) -> None:
@@ -625,15 +533,8 @@ class _Stop(Exception):
         self.problem = problem
 
 
-BudgetExceeded = _Stop
-
-
-def _drop_arrivals(target: Node, source: Node) -> None:
-    """Removes the ways from ``source``; the state of ``target`` stays as wide as it was."""
-    kept = [n for n, a in enumerate(target.arrivals) if a.source is not source]
-    target.arrivals = [target.arrivals[n] for n in kept]
-    for parameter in target.parameters:
-        parameter.operands = tuple(parameter.operands[n] for n in kept)
+def _problem(code: str, at: Location, text: str, hint: str) -> Problem:
+    return Problem(code, at.file, at.line, text, hint, at.column, at.column)
 
 
 def _is_rollable(frame: Frame) -> bool:
@@ -680,4 +581,4 @@ def describe(path: Any) -> str:
     return ".".join(words) or "the state"
 
 
-__all__ = ["Arrival", "BudgetExceeded", "Exit", "Explorer", "Node", "describe"]
+__all__ = ["STATE", "BudgetExceeded", "Explorer", "describe"]

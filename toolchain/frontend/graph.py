@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolchain.frontend.constants import ConstantPool
-from toolchain.frontend.explorer import STATE, Explorer, Node
+from toolchain.frontend.explorer import STATE, Explorer
 from toolchain.frontend.heap import World, is_atomic, join_name
+from toolchain.frontend.nodes import Node
 from toolchain.frontend.signals import builtin_name
 from toolchain.ir import (
     Block,

@@ -22,10 +22,10 @@ from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.functional import fresh_root, operator
 from toolchain.frontend.heap import EMPTY_CELL, Image, Snapshot, World, image_of, is_atomic, is_tracked
+from toolchain.frontend.machine.border import StagedSize
 from toolchain.frontend.machine.calls import GeneratorMethod
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange
 from toolchain.frontend.machine.lists import ListMethod
-from toolchain.frontend.machine.operations import StagedSize
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Origin
 from toolchain.frontend.staged import (

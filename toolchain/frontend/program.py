@@ -13,12 +13,13 @@ import torch
 from toolchain.diagnostics import UnsupportedModelError
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.entries import Call, Dynamic, Entry, input_values, make_entries, rebuild, structure_of
-from toolchain.frontend.explorer import STATE, Arrival, BudgetExceeded, Exit, Explorer, Node, Outcome
+from toolchain.frontend.explorer import STATE, BudgetExceeded, Explorer
 from toolchain.frontend.functional import fresh_root
 from toolchain.frontend.graph import build_functions, state_order, states_of
 from toolchain.frontend.heap import Snapshot, World, capture
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
+from toolchain.frontend.nodes import Arrival, Exit, Node, Outcome
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import operand_of, wrap
 from toolchain.frontend.storages import PathState, Storage, View

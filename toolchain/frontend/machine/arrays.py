@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from toolchain.frontend import torch_adapter
-from toolchain.frontend.machine import operations
+from toolchain.frontend.machine import border, operations
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import Array, HostList, Scalar, StagedBool, StagedFloat, StagedInt, StagedNumber
 
@@ -82,9 +82,9 @@ class Arrays:
     def attribute(self, owner: Array, name: str) -> Any:
         tensor = owner.tensor
         if name == "shape":
-            return tuple(operations.box(self._machine.recorder, n) for n in tensor.shape)
+            return tuple(border.box(self._machine.recorder, n) for n in tensor.shape)
         if name == "size":
-            return operations.box(self._machine.recorder, tensor.numel())
+            return border.box(self._machine.recorder, tensor.numel())
         if name == "ndim":
             return tensor.dim()
         if name == "dtype":

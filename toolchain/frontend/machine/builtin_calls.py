@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from toolchain.frontend.machine import iteration_polyfills, operations, polyfills, recurrent_polyfills
+from toolchain.frontend.machine import (
+    border,
+    formatting,
+    iteration_polyfills,
+    operations,
+    polyfills,
+    recurrent_polyfills,
+)
 from toolchain.frontend.machine.arrays import array_type
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import Unsupported
@@ -100,11 +107,11 @@ def _len(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if isinstance(value, Array):
         if not value.tensor.dim():
             raise TypeError("len() of unsized object")
-        return operations.box(m.recorder, value.tensor.shape[0])
+        return border.box(m.recorder, value.tensor.shape[0])
     if isinstance(value, torch.Tensor):
         if value.dim() == 0:
             raise TypeError("len() of a 0-d tensor")
-        return operations.box(m.recorder, value.shape[0])
+        return border.box(m.recorder, value.shape[0])
     method = m.calls.special_method(value, "__len__")
     return m.calls.call(method, (value,), {}, mode) if method is not None else len(value)
 
@@ -126,14 +133,14 @@ def python_type(value: Any) -> type:
         raise Unsupported("TC120", "the type of a value of the host cannot be staged")
     if isinstance(value, VMGenerator):
         return GeneratorType
-    if type(value) is operations.StagedSize:
+    if type(value) is border.StagedSize:
         return torch.Size
     return _PYTHON_TYPES.get(type(value), type(value))
 
 
 def _isinstance(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     value, kinds = args
-    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, operations.StagedSize, Array, StagedObject)):
+    if type(value) in _PYTHON_TYPES or isinstance(value, (VMGenerator, border.StagedSize, Array, StagedObject)):
         flat = kinds if isinstance(kinds, tuple) else (kinds,)
         return any(issubclass(python_type(value), k) for k in flat if isinstance(k, type))
     return isinstance(value, kinds)
@@ -165,9 +172,7 @@ def _extreme(opcode: str, polyfill: Any) -> Any:
             if len({scalar_type(v) for v in values}) == 1:
                 return functools.reduce(lambda a, b: minimum(opcode, a, b) if a is not b else a, values)
         elif (
-            not operations.has_staged(args)
-            and not any(isinstance(v, torch.Tensor) for v in values)
-            and "key" not in kwargs
+            not border.has_staged(args) and not any(isinstance(v, torch.Tensor) for v in values) and "key" not in kwargs
         ):
             return getattr(builtins, opcode)(*args, **kwargs)
         return m.calls.call(polyfill, args, kwargs, mode)
@@ -179,7 +184,7 @@ def _polyfilled(native: Any, polyfill: Any, always: bool = False) -> Any:
     """The builtin itself where nothing is staged, its Python form otherwise."""
 
     def handle(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-        plain = not any(operations.has_staged(a) or has_tensors(a) for a in args) and not any(
+        plain = not any(border.has_staged(a) or has_tensors(a) for a in args) and not any(
             callable(v) for v in kwargs.values()
         )
         if always or not plain:
@@ -275,7 +280,7 @@ def _next(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 def _reversed(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     (value,) = args
-    if isinstance(value, (list, tuple, str)) or (isinstance(value, range) and not operations.has_staged(value)):
+    if isinstance(value, (list, tuple, str)) or (isinstance(value, range) and not border.has_staged(value)):
         return IndexIter(value[::-1])
     if isinstance(value, torch.nn.Module):
         return IndexIter(tuple(value)[::-1])  # type: ignore[arg-type]
@@ -285,21 +290,21 @@ def _reversed(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _str(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if len(args) == 1 and (isinstance(args[0], torch.Tensor) or operations.has_staged(args[0])):
-        return operations.format_value(m, args[0], "s", "")
-    if len(args) == 1 and isinstance(args[0], BaseException) and operations.has_staged(args[0].args):
-        return operations.exception_text(m, args[0])
+    if len(args) == 1 and (isinstance(args[0], torch.Tensor) or border.has_staged(args[0])):
+        return formatting.format_value(m, args[0], "s", "")
+    if len(args) == 1 and isinstance(args[0], BaseException) and border.has_staged(args[0].args):
+        return formatting.exception_text(m, args[0])
     return str(*args, **kwargs)
 
 
 def _repr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if isinstance(args[0], torch.Tensor) or operations.has_staged(args[0]):
-        return operations.format_value(m, args[0], "r", "")
+    if isinstance(args[0], torch.Tensor) or border.has_staged(args[0]):
+        return formatting.format_value(m, args[0], "r", "")
     return repr(args[0])
 
 
 def _format(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    return operations.format_value(m, args[0], "", args[1] if len(args) > 1 else "")
+    return formatting.format_value(m, args[0], "", args[1] if len(args) > 1 else "")
 
 
 def _print(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -308,9 +313,9 @@ def _print(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     separator, end = kwargs.get("sep") or " ", kwargs.get("end", "\n")
     parts: list[Any] = []
     for n, arg in enumerate(args):
-        text = operations.format_value(m, arg, "s", "") if not isinstance(arg, (str, StagedStr)) else arg
+        text = formatting.format_value(m, arg, "s", "") if not isinstance(arg, (str, StagedStr)) else arg
         parts.extend((separator, text) if n else (text,))
-    m.recorder.host_many("print", (operand_of(operations.join_strings(parts)),), (), ("\n" if end is None else end,))
+    m.recorder.host_many("print", (operand_of(formatting.join_strings(parts)),), (), ("\n" if end is None else end,))
     return None
 
 
@@ -392,7 +397,7 @@ def _torch_tensor(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if isinstance(data, torch.Tensor):
         out = data.detach().clone()
         return out if kwargs.get("dtype") is None else out.to(kwargs["dtype"])
-    if operations.has_staged(data) or _contains_tensor(data):
+    if border.has_staged(data) or _contains_tensor(data):
         return m.calls.tensors.from_nested(data, kwargs.get("dtype"))
     return m.calls.native(torch.tensor, args, kwargs)
 
@@ -402,7 +407,7 @@ def _as_tensor(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if isinstance(data, Array):
         shared = data.tensor.clone() if isinstance(data, Scalar) else data.tensor
         return shared if kwargs.get("dtype") is None else shared.to(kwargs["dtype"])
-    if operations.has_staged(data) or (not isinstance(data, torch.Tensor) and _contains_tensor(data)):
+    if border.has_staged(data) or (not isinstance(data, torch.Tensor) and _contains_tensor(data)):
         return m.calls.tensors.from_nested(data, kwargs.get("dtype"))
     return m.calls.native(torch.as_tensor, args, kwargs)
 
@@ -535,7 +540,7 @@ def _masked_fill(name: str) -> Any:
 
 
 def _size(tensor: torch.Tensor, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    return operations.box(m.recorder, tensor.size(*args, **kwargs))
+    return border.box(m.recorder, tensor.size(*args, **kwargs))
 
 
 TENSOR_METHODS: dict[str, Any] = {
@@ -575,7 +580,7 @@ def _list_extend(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> A
 
 def _search(native: str, polyfill: Any) -> Any:
     def handle(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-        if operations.has_staged(args[0]) or operations.has_staged(items):
+        if border.has_staged(args[0]) or border.has_staged(items):
             return m.calls.call(polyfill, (items, *args), kwargs, mode)
         return getattr(items, native)(*args)
 
@@ -583,7 +588,7 @@ def _search(native: str, polyfill: Any) -> Any:
 
 
 def _list_sort(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if operations.has_staged(items) or has_tensors(items) or kwargs.get("key") is not None:
+    if border.has_staged(items) or has_tensors(items) or kwargs.get("key") is not None:
         raise Unsupported("TC126", "list.sort() of values that are only known at run time", "use items = sorted(items)")
     items.sort(**kwargs)
 
@@ -603,13 +608,13 @@ def _str_join(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     parts: list[Any] = []
     for n, part in enumerate(operations.iterate_static(m, args[0])):
         parts.extend((text, part) if n else (part,))
-    return operations.join_strings(parts)
+    return formatting.join_strings(parts)
 
 
 def _str_format(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if (
-        not operations.has_staged(args)
-        and not operations.has_staged(kwargs)
+        not border.has_staged(args)
+        and not border.has_staged(kwargs)
         and not any(isinstance(a, torch.Tensor) for a in args)
     ):
         return text.format(*args, **kwargs)
@@ -622,8 +627,8 @@ def _str_format(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any
             if name and not name.isidentifier() and not name.isdigit():
                 raise Unsupported("TC123", f"the format field {{{name}}} of a run-time value", "use an f-string")
             value = args[n] if not name else args[int(name)] if name.isdigit() else kwargs[name]
-            parts.append(operations.format_value(m, value, conversion or "", spec or ""))
-    return operations.join_strings(parts)
+            parts.append(formatting.format_value(m, value, conversion or "", spec or ""))
+    return formatting.join_strings(parts)
 
 
 CONTAINER_METHODS: dict[tuple[str, str], Any] = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend.functional import METADATA_OPERATIONS
-from toolchain.frontend.machine import builtin_calls, operations, polyfills, recurrent_polyfills
+from toolchain.frontend.machine import border, builtin_calls, polyfills, recurrent_polyfills
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
@@ -200,14 +200,14 @@ class Calls:
         builtin_calls.refuse_if_not_deterministic(function)
         _refuse_hidden_state(function)
         if is_numpy(function) and any(
-            operations.has_staged(a) or builtin_calls.has_tensors(a) for a in (*args, *kwargs.values())
+            border.has_staged(a) or builtin_calls.has_tensors(a) for a in (*args, *kwargs.values())
         ):
             return self.arrays.call(function, args, kwargs)
         if self._is_for_host(function, args, kwargs):
             return self.objects.call(function, args, kwargs)
         if not machine.recorder.is_symbolic:
             moves = not is_torch(function) and _moves_references(function)
-            return function(*args, **kwargs) if moves else function(*operations.unbox(args), **operations.unbox(kwargs))
+            return function(*args, **kwargs) if moves else function(*border.unbox(args), **border.unbox(kwargs))
         if is_torch(function):
             if getattr(function, "__name__", "") in METADATA_OPERATIONS:
                 name = function.__name__
@@ -216,7 +216,7 @@ class Calls:
                     f"Tensor.{name} changes the shape of a tensor in place",
                     f"use {name.rstrip('_')}() instead",
                 )
-            if any(map(is_interpretable, args)) and operations.has_staged(args, depth=9):
+            if any(map(is_interpretable, args)) and border.has_staged(args, depth=9):
                 raise Unsupported(
                     "TC160",
                     f"{name_of(function)} hands values that are only known at run time to a function",
@@ -225,10 +225,10 @@ class Calls:
             lists = [a for a in args if isinstance(a, HostList)]
             if lists:
                 machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
-            result = function(*operations.unbox(args), **operations.unbox(kwargs))
-            result = operations.box(machine.recorder, result)
+            result = function(*border.unbox(args), **border.unbox(kwargs))
+            result = border.box(machine.recorder, result)
         else:
-            staged = [a for a in (*args, *kwargs.values()) if operations.has_staged(a)]
+            staged = [a for a in (*args, *kwargs.values()) if border.has_staged(a)]
             if staged and not _moves_references(function):
                 _refuse_native(machine, function, staged)
             if (
@@ -237,13 +237,13 @@ class Calls:
                 and _is_foreign(function)
             ):
                 _refuse_native(machine, function, args)
-            result = operations.box(machine.recorder, function(*args, **kwargs))
+            result = border.box(machine.recorder, function(*args, **kwargs))
         if machine.recorder.state.depth != depth:
             frame.open |= {frame.pc}
         return result
 
     def _is_for_host(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        staged = any(operations.has_staged(v) for v in (function, *args, *kwargs.values()))
+        staged = any(border.has_staged(v) for v in (function, *args, *kwargs.values()))
         return staged and self.objects.takes(function)
 
     # ---- generators

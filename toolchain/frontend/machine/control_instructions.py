@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from toolchain.frontend.machine import border, protocols
 from toolchain.frontend.machine import operations as ops
-from toolchain.frontend.machine import protocols
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.handlers import table
 from toolchain.frontend.signals import Unsupported
@@ -111,7 +111,7 @@ def _for_iter(m: Machine, f: Frame, arg: int, i: Any) -> None:
             f.pc = i.target
         return
     try:
-        f.stack.append(ops.box(m.recorder, next(iterator)))
+        f.stack.append(border.box(m.recorder, next(iterator)))
     except StopIteration:
         f.stack.pop()
         f.pc = i.target

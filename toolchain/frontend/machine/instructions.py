@@ -6,8 +6,8 @@ import operator
 from types import CellType
 from typing import TYPE_CHECKING, Any
 
+from toolchain.frontend.machine import formatting, protocols
 from toolchain.frontend.machine import operations as ops
-from toolchain.frontend.machine import protocols
 from toolchain.frontend.machine.calls import PUSHED
 from toolchain.frontend.machine.frame import NULL, Frame
 from toolchain.frontend.machine.handlers import table
@@ -323,14 +323,14 @@ def _build_const_key_map(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @handles("BUILD_STRING")
 def _build_string(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    f.stack.append(ops.join_strings(ops.pop_many(f.stack, arg)))
+    f.stack.append(formatting.join_strings(ops.pop_many(f.stack, arg)))
 
 
 @handles("FORMAT_VALUE")
 def _format_value(m: Machine, f: Frame, arg: int, i: Any) -> None:
     spec = f.stack.pop() if arg & 4 else ""
     conversion = ("", "s", "r", "a")[arg & 3]
-    f.stack.append(ops.format_value(m, f.stack.pop(), conversion, spec))
+    f.stack.append(formatting.format_value(m, f.stack.pop(), conversion, spec))
 
 
 @handles("BUILD_SLICE")

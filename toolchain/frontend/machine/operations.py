@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
-from toolchain.frontend.machine import polyfills
+from toolchain.frontend.machine import formatting, polyfills
+from toolchain.frontend.machine.border import box, has_staged, unbox
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.signals import KeepIdentity, Unsupported
 from toolchain.frontend.staged import (
@@ -24,7 +25,6 @@ from toolchain.frontend.staged import (
     StagedNumber,
     StagedObject,
     StagedStr,
-    concat,
     context,
     context_length,
     minimum,
@@ -36,7 +36,7 @@ from toolchain.frontend.staged import (
     union_origins,
     wrap,
 )
-from toolchain.ir import BOOL, INT, STR
+from toolchain.ir import BOOL
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
@@ -53,73 +53,6 @@ def unsupported_operation(exception: BaseException) -> Unsupported:
         f"({type(exception).__name__}: {text[:120]})",
         "replace it by operations with a shape that is known, or by nonzero() and indexing",
     )
-
-
-class StagedSize(tuple):  # type: ignore[type-arg]
-    """``tensor.shape`` with extents that are only known at run time."""
-
-    __slots__ = ()
-
-    def numel(self) -> Any:
-        n: Any = 1
-        for extent in self:
-            n = n * extent
-        return n
-
-
-# ---- the border between the program and PyTorch
-
-
-def box(recorder: Recorder, value: Any) -> Any:
-    """Raw symbolic numbers in the result of a native call become staged values."""
-    if torch_adapter.is_symbolic(value):
-        return recorder.box(value)
-    kind = type(value)
-    if kind is torch.Size:
-        if any(torch_adapter.is_symbolic(x) for x in value):
-            return StagedSize(box(recorder, x) for x in value)
-        return value
-    if (kind is tuple or kind is list) and any(
-        torch_adapter.is_symbolic(x) or type(x) in (tuple, list, torch.Size) for x in value
-    ):
-        return kind(box(recorder, x) for x in value)
-    return value
-
-
-def unbox(value: Any) -> Any:
-    """Staged values in the arguments of a PyTorch function become raw symbolic numbers."""
-    if isinstance(value, StagedBool):
-        return bool(value)  # PyTorch's functions take flags as constants: a decision
-    if isinstance(value, StagedObject):
-        raise Unsupported("TC120", "a value of the host in a PyTorch function", "convert it with int() or float()")
-    if isinstance(value, StagedStr):
-        return value.constant("use as an argument")
-    if isinstance(value, Staged):
-        return symbol(value)
-    if isinstance(value, Array):
-        raise Unsupported("TC161", "a NumPy array among the arguments of a PyTorch function", "use torch.from_numpy()")
-    kind = type(value)
-    if kind is StagedSize:
-        return tuple(unbox(x) for x in value)
-    if kind is slice:
-        return slice(unbox(value.start), unbox(value.stop), unbox(value.step))
-    if kind in (tuple, list):
-        return kind(unbox(x) for x in value)
-    if kind is dict:
-        return {k: unbox(v) for k, v in value.items()}
-    return value
-
-
-def has_staged(value: Any, depth: int = 3) -> bool:
-    if isinstance(value, (Staged, HostList, VMGenerator, IndexIter, StagedRange, Array)):
-        return True
-    if depth and isinstance(value, (tuple, list, set, frozenset)):
-        return any(has_staged(x, depth - 1) for x in value)
-    if depth and isinstance(value, dict):
-        return any(has_staged(x, depth - 1) for x in value.values())
-    if isinstance(value, slice):
-        return any(has_staged(x) for x in (value.start, value.stop, value.step))
-    return False
 
 
 def needs_machine(iterable: Any) -> bool:
@@ -175,7 +108,7 @@ def binary(m: Machine, function: Any, left: Any, right: Any) -> Any:
     if isinstance(left, HostList) or isinstance(right, HostList):
         return m.calls.lists.binary(function, left, right)
     if isinstance(left, str) and function.__name__ == "mod" and has_staged(right):
-        return percent_format(m, left, right)
+        return formatting.percent_format(m, left, right)
     return function(left, right)
 
 
@@ -615,133 +548,3 @@ def pop_many(stack: list[Any], count: int) -> list[Any]:
     values = stack[-count:]
     del stack[-count:]
     return values
-
-
-# ---- strings
-
-
-def format_value(m: Machine, value: Any, conversion: str, spec: Any) -> Any:
-    if isinstance(value, torch.Tensor) and m.recorder.is_symbolic:
-        if value.dim() or isinstance(value.numel(), torch.SymInt):
-            folded = m.recorder.fold(m.recorder.value_of(value), value)
-            if folded is None:
-                raise Unsupported(
-                    "TC123", "printing or formatting a whole tensor", "format its elements (item() or tolist()) instead"
-                )
-            value = folded
-        elif conversion:
-            value = tensor_text(m, value)
-        else:
-            value = m.recorder.read(value)
-    if isinstance(value, Array):
-        if conversion or not spec or spec[-1] not in "eEfFgGdn":  # NumPy prints the digits of the dtype
-            raise Unsupported("TC123", "printing or formatting a NumPy value", "format float(value) or value.item()")
-        value = m.recorder.read(value.tensor)
-    if isinstance(value, StagedStr) and not spec and conversion in ("", "s"):
-        return value
-    if isinstance(value, BaseException) and has_staged(value.args) and not spec and conversion in ("", "s"):
-        return exception_text(m, value)
-    if isinstance(value, Staged):
-        parts = ((0, conversion, spec),)
-        operand = context().host("format", (value.operand,), STR, (parts,))
-        return wrap(operand, STR, value.is_data, value.origins)
-    if has_staged(value):
-        return format_container(m, value, conversion, spec)
-    if isinstance(value, torch.Tensor):
-        with torch_adapter.real_mode():
-            return format(_converted(value, conversion), spec)
-    return format(_converted(value, conversion), spec)
-
-
-def exception_text(m: Machine, exception: BaseException) -> Any:
-    """``str(exception)`` with values of run time in it."""
-    if type(exception).__str__ not in (BaseException.__str__, KeyError.__str__):
-        raise Unsupported(
-            "TC123", f"the text of a {type(exception).__name__} with values that are only known at run time"
-        )
-    args = exception.args
-    if len(args) != 1:
-        return format_value(m, args, "s", "")
-    return format_value(m, args[0], "r" if isinstance(exception, KeyError) else "s", "")
-
-
-def _converted(value: Any, conversion: str) -> Any:
-    if not conversion:
-        return value
-    return str(value) if conversion == "s" else repr(value) if conversion == "r" else ascii(value)
-
-
-def tensor_text(m: Machine, value: torch.Tensor) -> Any:
-    """``str(tensor)`` of a 0-d tensor."""
-    folded = m.recorder.fold(m.recorder.value_of(value), value)
-    if folded is not None:
-        with torch_adapter.real_mode():
-            return str(folded)
-    if value.is_floating_point():
-        raise Unsupported("TC123", "formatting a float tensor", "format tensor.item() instead")
-    return join_strings(["tensor(", format_value(m, m.recorder.read(value), "", ""), ")"])
-
-
-def format_container(m: Machine, value: Any, conversion: str, spec: str) -> Any:
-    """``str()`` of a list, tuple or dict with staged elements."""
-    if spec or not isinstance(value, (tuple, list, dict, HostList)):
-        raise Unsupported("TC123", f"formatting a {type(value).__name__} with values that are only known at run time")
-    if isinstance(value, HostList):
-        operand = context().host("repr", (value.operand,), STR)
-        return wrap(operand, STR, True, value.origins)
-    if isinstance(value, dict):
-        pairs = [
-            join_strings([format_value(m, k, "r", ""), ": ", format_value(m, v, "r", "")]) for k, v in value.items()
-        ]
-        return join_strings(["{", *_separated(pairs), "}"])
-    items = [format_value(m, v, "r", "") for v in value]
-    if isinstance(value, list):
-        return join_strings(["[", *_separated(items), "]"])
-    return join_strings(["(", *_separated(items), ",)" if len(items) == 1 else ")"])
-
-
-def _separated(parts: list[Any]) -> list[Any]:
-    out: list[Any] = []
-    for n, part in enumerate(parts):
-        out.extend((", ", part) if n else (part,))
-    return out
-
-
-def join_strings(parts: list[Any]) -> Any:
-    if any(isinstance(p, StagedStr) for p in parts):
-        return concat(*parts)
-    return "".join(parts)
-
-
-def percent_format(m: Machine, text: str, values: Any) -> Any:
-    import re
-
-    row = list(values) if isinstance(values, tuple) else [values]
-    out: list[Any] = []
-    at = 0
-    for match in re.finditer(
-        r"%(?P<flags>[-+ 0#]*)(?P<width>\d*)(?P<precision>\.\d+)?(?P<kind>[diouxXeEfFgGsr%])", text
-    ):
-        out.append(text[at : match.start()])
-        at = match.end()
-        if match["kind"] == "%":
-            out.append("%")
-            continue
-        value = row.pop(0)
-        if match["kind"] in "sr" and not (match["flags"] or match["width"]):
-            out.append(format_value(m, value, match["kind"], ""))
-        elif match["kind"] in "di" and not (match["flags"] or match["width"]):
-            out.append(format_value(m, value, "", "d"))
-        elif match["kind"] in "eEfFgG" and "-" not in match["flags"] and "#" not in match["flags"]:
-            out.append(
-                format_value(m, value, "", match["flags"] + match["width"] + (match["precision"] or "") + match["kind"])
-            )
-        else:
-            raise Unsupported(
-                "TC123", f"the format {match.group()} of a value that is only known at run time", "use an f-string"
-            )
-    out.append(text[at:])
-    return join_strings(out)
-
-
-__all__ = ["BOOL", "INT"]
