@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend.functional import METADATA_OPERATIONS
-from toolchain.frontend.machine import border, builtin_calls, polyfills, recurrent_polyfills
+from toolchain.frontend.machine import border, builtin_calls, polyfills, recurrent_polyfills, torch_calls
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
@@ -90,7 +90,7 @@ class Calls:
         self.tensors = TensorFactory(machine)
         self.arrays = Arrays(machine)
         self.objects = Objects(machine)
-        self._handlers: dict[Any, Any] = builtin_calls.handlers()
+        self._handlers: dict[Any, Any] = builtin_calls.handlers() | torch_calls.handlers()
 
     # ---- dispatch
 
@@ -132,13 +132,13 @@ class Calls:
         if handler is None and isinstance(function, BuiltinMethodType):
             owner = function.__self__
             if isinstance(owner, torch.Tensor):
-                method = builtin_calls.TENSOR_METHODS.get(function.__name__)
+                method = torch_calls.TENSOR_METHODS.get(function.__name__)
                 return None if method is None else functools.partial(method, owner)
             if isinstance(owner, (list, tuple, dict, str)) and not isinstance(owner, torch.Size):
                 method = builtin_calls.CONTAINER_METHODS.get((_container(owner), function.__name__))
                 return None if method is None else functools.partial(method, owner)
         if handler is None and isinstance(function, MethodType) and isinstance(function.__self__, torch.Tensor):
-            method = builtin_calls.TENSOR_METHODS.get(function.__name__)
+            method = torch_calls.TENSOR_METHODS.get(function.__name__)
             return None if method is None else functools.partial(method, function.__self__)
         return handler
 
