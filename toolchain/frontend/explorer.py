@@ -59,6 +59,7 @@ class Explorer:
         self._queue: list[tuple[tuple[Any, ...], int, Node]] = []
         self._order = itertools.count()
         self._current: Node | None = None
+        self._touched: list[Any] | None = None  # the world's changes, while nothing has run since they were looked for
         self._budget = budget
         self._runs = 0
         self._progress = progress
@@ -167,7 +168,8 @@ class Explorer:
             self._remember(node.key, node.merged)
             start, answer = node.merged.snapshot, None
         node.entry = start
-        restore(start, self.machine.frames, self.world)
+        restore(start, self.machine.frames, self.world, self._touched)
+        self._touched = None
         self.recorder.open(start.path.copy(), node.ghosts)
         self.machine.answer = answer
         self.machine.entered = node.setup is None
@@ -255,13 +257,15 @@ class Explorer:
         assert node is not None
         frame = machine.frames[-1]
         frame.open |= {frame.info.closes_at(frame.current)}
-        snapshot = capture(machine.frames, self.world, self.recorder.state)
+        touched = self.world.changed()
+        snapshot = capture(machine.frames, self.world, self.recorder.state, touched)
         node.exit = Exit("branch", condition=condition, location=machine.location())
         for slot, answer in enumerate((True, False)):
             side = Snapshot(snapshot.frames, snapshot.images, self._decided(snapshot.path, condition, answer))
             successor = Node(None, self._priority(answer), node.function, answer=answer, location=machine.location())
             successor.arrivals.append(Arrival(node, slot, side))
             node.exit.targets.append(self.add_node(successor))
+        self._touched = touched
         self.recorder.closed = True
         raise PathEnds
 
@@ -314,13 +318,13 @@ class Explorer:
         if own is not None:
             frame.heads[pc] = own
         touched = self.world.changed()
-        self.settle(machine.frames, touched)
-        snapshot = capture(machine.frames, self.world, self.recorder.state, touched)
+        snapshot = self.settled(machine.frames, touched)
         node = self._current
         assert node is not None
         node.exit = Exit("jump", location=machine.location())
         arrival = Arrival(node, 0, snapshot)
         self.arrive(key, arrival, priority, is_head, pc, machine.location())
+        self._touched = touched
         self.recorder.closed = True
         raise PathEnds
 
@@ -338,8 +342,8 @@ class Explorer:
             return True
         return node is not None and rollable and before != depth
 
-    def settle(self, frames: list[Frame], touched: list[Any]) -> None:
-        """Computes the contents of all live tensors here, while the block can still record."""
+    def settled(self, frames: list[Frame], touched: list[Any]) -> Snapshot:
+        """The present point, with the contents of all live tensors computed here, while the block can still record."""
         live = capture(frames, self.world, self.recorder.state, touched)
         seen: set[int] = set()
         for value, image in live.images.values():
@@ -350,6 +354,7 @@ class Explorer:
                     view = self.recorder.view_of(ref)
                     self.recorder.value_of_view(view.root())
                     self.recorder.value_of_view(view)
+        return Snapshot(live.frames, live.images, self.recorder.state.copy())
 
     def arrive(
         self,

@@ -290,7 +290,7 @@ class World:
             image = image_of(assigned)
             self._baseline[id(assigned)] = (assigned, image, tuple(map(id, image[1])))
             self.names[id(assigned)] = str(assigned.space.get("__name__", "globals"))
-        self._tables, self._others = _tables_of(self._baseline)
+        self._tables, self._sets, self._others = _grouped(self._baseline)
         self._position = {key: n for n, key in enumerate(self._baseline)}
 
     def __contains__(self, value: Any) -> bool:
@@ -353,6 +353,7 @@ class World:
     def changed(self) -> list[Any]:
         """The objects whose contents differ from then, in a fixed order."""
         suspects = [v for tables in self._tables if not tables.is_as_then() for v in tables.values]
+        suspects += [v for v, then in self._sets if v != then]
         changed = [v for v in (*suspects, *self._others) if self._differs(v)]
         return sorted(changed, key=lambda value: self._position[id(value)])
 
@@ -362,9 +363,9 @@ class World:
         moved = tuple(map(id, refs)) != ids and not (isinstance(value, set) and refs == image[1])
         return moved or labels != image[0]
 
-    def reset(self, images: dict[int, tuple[Any, Image]]) -> None:
-        """Back to then, except for the objects in ``images``."""
-        for value in self.changed():
+    def reset(self, images: dict[int, tuple[Any, Image]], touched: list[Any] | None = None) -> None:
+        """Back to then, except for the objects in ``images``. touched: ``changed()``, where it is known already."""
+        for value in self.changed() if touched is None else touched:
             if id(value) not in images:
                 put_back(value, self._baseline[id(value)][1])
 
@@ -394,13 +395,17 @@ class _Tables:
         return [*map(len, tables)], ids, [*chain.from_iterable(tables)]
 
 
-def _tables_of(baseline: dict[int, tuple[Any, Image, tuple[int, ...]]]) -> tuple[list[_Tables], list[Any]]:
+def _grouped(
+    baseline: dict[int, tuple[Any, Image, tuple[int, ...]]],
+) -> tuple[list[_Tables], list[tuple[Any, Any]], list[Any]]:
+    """The objects of ``baseline`` as tables, as plain sets with their elements then, and the others."""
     values = [value for value, _, _ in baseline.values()]
-    groups = []
+    tables = []
     for are_dicts in (True, False):
-        tables = [v for v in values if _is_table(v) and isinstance(v, dict) is are_dicts]
-        groups += [_Tables(tables[n : n + _TABLES_AT_ONCE], are_dicts) for n in range(0, len(tables), _TABLES_AT_ONCE)]
-    return groups, [v for v in values if not _is_table(v)]
+        alike = [v for v in values if _is_table(v) and isinstance(v, dict) is are_dicts]
+        tables += [_Tables(alike[n : n + _TABLES_AT_ONCE], are_dicts) for n in range(0, len(alike), _TABLES_AT_ONCE)]
+    sets = [(v, frozenset(v)) for v in values if type(v) is set]
+    return tables, sets, [v for v in values if not _is_table(v) and type(v) is not set]
 
 
 def _is_table(value: Any) -> bool:
@@ -466,8 +471,9 @@ def _live_references(frame: Frame) -> Iterator[Any]:
     yield from (frame.mode, frame.handled, frame.generator)
 
 
-def restore(snapshot: Snapshot, frames: list[Frame], world: World) -> None:
-    world.reset(snapshot.images)
+def restore(snapshot: Snapshot, frames: list[Frame], world: World, touched: list[Any] | None = None) -> None:
+    """Back to ``snapshot``. touched: ``world.changed()``, where it is known already."""
+    world.reset(snapshot.images, touched)
     for value, image in snapshot.images.values():
         put_back(value, image)
     frames[:] = snapshot.frames

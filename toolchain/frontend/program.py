@@ -16,7 +16,7 @@ from toolchain.frontend.entries import Call, Dynamic, Entry, input_values, make_
 from toolchain.frontend.explorer import STATE, BudgetExceeded, Explorer
 from toolchain.frontend.functional import fresh_root
 from toolchain.frontend.graph import build_functions, state_order, states_of
-from toolchain.frontend.heap import Snapshot, World, capture
+from toolchain.frontend.heap import Snapshot, World
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.nodes import Arrival, Exit, Node, Outcome
@@ -117,10 +117,8 @@ class ProgramExplorer:
             result = None
             arguments = tuple(self._argument(a) for a in end.exception.args)
         mutated = self._mutated_inputs(state)
-        touched = self.world.changed()
-        self.explorer.settle([], touched)
+        after = self.explorer.settled([], self.world.changed())
         end.outcome = Outcome(result, arguments, mutated)
-        after = capture([], self.world, state, touched)
         after.path = _between_calls(after.path)
         self.explorer.arrive(STATE, Arrival(node, 0, after), ())
 
