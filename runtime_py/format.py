@@ -338,6 +338,7 @@ class RecordedCall:
     """One recorded call.
 
     arguments: tuple of the positional arguments and the dict of the keyword arguments.
+    after:     the same after the call, if it changed one of them in place; else None.
     result:    what it returned; None if it raised.
     exception: name of the built-in exception type that it raised, or "".
     text:      what the exception says.
@@ -349,6 +350,7 @@ class RecordedCall:
     exception: str = ""
     text: str = ""
     printed: str = ""
+    after: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class Call:
     result:       what must come back; None if it raises.
     exception:    (built-in type, text) of what it raises.
     printed:      what it writes to standard output.
+    after:        (args, kwargs) after the call, if it changes one of their tensors in place; else None.
     """
 
     args: tuple[Any, ...]
@@ -32,6 +33,7 @@ class Call:
     result: Any
     exception: tuple[str, str] | None
     printed: str
+    after: tuple[tuple[Any, ...], dict[str, Any]] | None
 
 
 def load_recording(bundle: OpenBundle, test: RecordedTest) -> tuple[Call, ...]:
@@ -45,7 +47,8 @@ def load_recording(bundle: OpenBundle, test: RecordedTest) -> tuple[Call, ...]:
         args, kwargs = recorded_value(call.arguments, array)
         result = None if call.result is None else recorded_value(call.result, array)
         exception = (call.exception, call.text) if call.exception else None
-        calls.append(Call(args, kwargs, result, exception, call.printed))
+        after = None if call.after is None else recorded_value(call.after, array)
+        calls.append(Call(args, kwargs, result, exception, call.printed, after))
     return tuple(calls)
 
 

@@ -24,6 +24,7 @@ class RecordedCall:
     result:       what the module returned; None when it raised.
     exception:    (built-in type, text) of what it raised.
     printed:      what it wrote to standard output.
+    after:        (args, kwargs) after the call, if it changed one of their tensors in place; else None.
     """
 
     args: tuple[Any, ...]
@@ -31,6 +32,7 @@ class RecordedCall:
     result: Any = None
     exception: tuple[str, str] | None = None
     printed: str = ""
+    after: tuple[tuple[Any, ...], dict[str, Any]] | None = None
 
 
 def record(module: Callable[..., Any], examples: Sequence[Example]) -> tuple[RecordedCall, ...]:
@@ -62,7 +64,13 @@ def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
             result, exception = copy.deepcopy(module(*args, **kwargs)), None
         except Exception as error:
             result, exception = None, (builtin_base(type(error)).__name__, str(error))
-    return RecordedCall(kept_args, kept_kwargs, result, exception, printed.getvalue())
+    after = copy.deepcopy((args, kwargs)) if _are_changed(args, kwargs) else None
+    return RecordedCall(kept_args, kept_kwargs, result, exception, printed.getvalue(), after)
+
+
+def _are_changed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a tensor among the arguments, which were made for this call, has been written to."""
+    return any(leaf._version > 0 for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
 
 
 def call_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -19,7 +19,7 @@ from hostgen.cpp.recordings import describe_recordings
 from hostgen.cpp.templates import render
 from runtime_py.integrity import OpenBundle
 from toolchain.diagnostics import Problem, UnsupportedModelError
-from toolchain.ir import HostOp, ListType, Program
+from toolchain.ir import HostOp, Program
 
 _INCLUDE = Path(__file__).parent / "include"
 
@@ -53,10 +53,6 @@ def _problems(op: HostOp) -> Iterator[Problem]:
     if op.opcode == "python_call":
         (target,) = op.attributes
         text = f"the C++ host cannot call {target[0]}"  # type: ignore[index]
-        yield Problem("TC172", op.location.file, op.location.line, text, hint)
-    made = op.results[0].type if op.opcode == "tensor_list" else None
-    if isinstance(made, ListType) and isinstance(made.element, ListType):
-        text = "the C++ host cannot make lists of lists of a tensor"
         yield Problem("TC172", op.location.file, op.location.line, text, hint)
 
 

@@ -215,7 +215,9 @@ class ExpressionPrinter:
     def _list_arguments(self, op: HostOp) -> list[str]:
         values, *others = op.operands
         kind = op.results[0].type if op.results else None
-        source = self.typed(values, kind) if isinstance(kind, ListType) else self.operand(values).text
+        # What gives an element may give a list, too.
+        is_list_again = isinstance(kind, ListType) and op.opcode != "list_get"
+        source = self.typed(values, kind) if is_list_again else self.operand(values).text
         match op.opcode:
             case "list_append" | "list_insert" | "list_set":
                 assert isinstance(kind, ListType)

@@ -48,8 +48,9 @@ class _Describer:
 
     def _call(self, call: RecordedCall, test: RecordedTest) -> str:
         entry, inputs = self._inputs(call.arguments, test)
+        after = () if call.after is None else self._inputs(call.after, test)[1]
         outputs = () if call.result is None else tuple(_leaves(call.result, test))
-        tables = (self.arrays.make("recorded::Datum", data) for data in (inputs, outputs))
+        tables = (self.arrays.make("recorded::Datum", data) for data in (inputs, after, outputs))
         texts = map(quoted, (call.exception, call.text, call.printed))
         return f"{{{', '.join((str(entry), *tables, *texts))}}}"
 

@@ -10,6 +10,7 @@ import collections
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -266,6 +267,16 @@ def conversions(x: torch.Tensor) -> Any:
     return torch.tensor(numbers), torch.tensor(halves), numbers
 
 
+@case(torch.arange(6).reshape(2, 3), torch.tensor([[4.0, -1.0, 2.5]]).long())
+def rows(x: torch.Tensor) -> Any:
+    best = 0
+    table = x.tolist()
+    for row in table:
+        if sum(row) > best:
+            best = row[1]
+    return best, table
+
+
 # State and arguments.
 
 
@@ -358,13 +369,14 @@ def filled(x: torch.Tensor) -> Any:
     return whole, [torch.tensor(a, dtype=t) for t in (torch.float16, torch.bfloat16, torch.float32, torch.float64)]
 
 
-def of_dtype() -> Callable[[torch.Tensor], Any]:
+def of_dtype(name: str) -> Callable[[torch.Tensor], Any]:
     def program(x: torch.Tensor) -> Any:
         first = x[0].item()
         if first:
             return x.flip(0), x, first, x == x[1]
         return x, x.flip(0), first, x != x[1]
 
+    program.__name__ = name  # C++ targets of one project need names of their own
     return program
 
 
@@ -377,7 +389,8 @@ for dtype in DTYPES:
     values = [torch.tensor(v).to(kind) for v in ([1, 0, 1], [0, 1, 0])]
     if dtype not in ("bool", "uint8"):
         values.append(torch.tensor([-3, 2, 5]).to(kind))
-    CASES[f"dtype_{dtype}"] = Case(f"dtype_{dtype}", of_dtype, tuple(Example((v,)) for v in values))
+    name = f"dtype_{dtype}"
+    CASES[name] = Case(name, partial(of_dtype, name), tuple(Example((v,)) for v in values))
 
 
 # Output.

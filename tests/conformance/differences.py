@@ -9,12 +9,14 @@ from dataclasses import dataclass
 class Difference:
     """reason: why it is so.
 
-    refused: the code with which the build refuses the program for this host.
+    refused: the code with which the build refuses the program for this host or target.
+    fails:   the code with which the calls end.
     texts:   texts of exceptions differ: values of run time are shown as ``{}``.
     """
 
     reason: str
     refused: str = ""
+    fails: str = ""
     texts: bool = False
 
 
@@ -23,9 +25,17 @@ DIFFERENCES: dict[tuple[str, str, str], Difference] = {
     ("printing", "vm", "*"): Difference("the VM has no output", refused="TC171"),
     ("chosen_text", "vm", "*"): Difference("the VM has no strings", refused="TC171"),
     ("texts", "vm", "*"): Difference("the VM has no strings", refused="TC171"),
+    ("rows", "vm", "*"): Difference("the VM has no lists of lists", refused="TC171"),
     ("more_functions", "vm", "*"): Difference("the VM lacks these functions", refused="TC171"),
+    ("shapes", "*", "vulkan"): Difference("IREE's Vulkan driver takes no tensor without elements", fails="RT304"),
+    ("dtype_bfloat16", "*", "vulkan"): Difference("Vulkan has no such numbers", refused="TC307"),
     ("raising_values", "vm", "*"): Difference("the VM has no strings to put numbers into", texts=True),
 }
+
+
+def is_refused(case: str, host: str, target: str = "*") -> bool:
+    known = difference(case, host, target)
+    return known is not None and known.refused != ""
 
 
 def difference(case: str, host: str, target: str = "*") -> Difference | None:

@@ -35,7 +35,7 @@ def build(
         *(f"-DIREERuntime_DIR={PACKAGE}", f"-DIREE_STANDIN_PYTHON={ENVIRONMENT / 'bin/python'}"),
         *(f"-D{name}={value}" for name, value in settings.items()),
     )
-    for command in (configure, ("cmake", "--build", folder, "--target", target)):
+    for command in (configure, ("cmake", "--build", folder, "--target", target, "--", "-k", "0")):
         done = run(command)
         # Compilers explain an error at great length.
         said = [line[:300] for line in (done.stdout + done.stderr).splitlines() if "inlined from" not in line]
@@ -45,4 +45,4 @@ def build(
 def run(command: Sequence[object], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"}
     words = list(map(str, command))
-    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=cwd, timeout=900)
+    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=cwd, timeout=1500)

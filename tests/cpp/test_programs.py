@@ -34,6 +34,7 @@ class Expected:
     printed: str
     path: list[str]
     kwargs: dict[str, Any]
+    after: None = None
 
 
 def expected_calls(program: Program, leaves: tuple[tuple[Any, ...], ...]) -> Iterator[Expected]:

@@ -134,3 +134,16 @@ def _load_elsewhere(bundle: Path, target: str, **environment: str) -> str:
     )
     command = [sys.executable, "-c", program, str(bundle), target]
     return subprocess.run(command, env={**os.environ, **environment}, check=True, capture_output=True, text=True).stdout
+
+
+def parts_of(x: Tensor) -> tuple[int, int, Tensor]:
+    nothing = x.sum() * 0
+    return int(x[0]), int(x[1]), nothing
+
+
+def test_every_call_copies_its_own_buffers(vulkan: str, tmp_path: Path) -> None:
+    """Elements are copied out of the input by commands that a module records once (see ``_FIXED_BUFFERS``)."""
+    toolchain.build(parts_of, (torch.tensor([1, 2]),), targets=("vulkan",), out=tmp_path / "net.bundle")
+    with runtime_py.load(tmp_path / "net.bundle", vulkan) as session:
+        for numbers in ([4, 2], [0, 1], [3, 9], [6, 0], [5, 7]):
+            assert session(torch.tensor(numbers)) == (*numbers, torch.tensor(0))

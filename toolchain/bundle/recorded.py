@@ -30,6 +30,8 @@ class Recorded(Protocol):
     def exception(self) -> tuple[str, str] | None: ...
     @property
     def printed(self) -> str: ...
+    @property
+    def after(self) -> tuple[tuple[Any, ...], dict[str, Any]] | None: ...
 
 
 def encode_calls(calls: Sequence[Recorded]) -> Mapping[str, bytes]:
@@ -45,9 +47,11 @@ def encode_calls(calls: Sequence[Recorded]) -> Mapping[str, bytes]:
 
 def _call(call: Recorded, stem: str, files: dict[str, bytes]) -> RecordedCall:
     arguments = _Encoder(f"{stem}_in", files).encode((call.args, call.kwargs))
+    after = None if call.after is None else _Encoder(f"{stem}_after", files).encode(call.after)
     if call.exception is not None:
-        return RecordedCall(arguments, None, *call.exception, printed=call.printed)
-    return RecordedCall(arguments, _Encoder(f"{stem}_out", files).encode(call.result), printed=call.printed)
+        return RecordedCall(arguments, None, *call.exception, call.printed, after)
+    result = _Encoder(f"{stem}_out", files).encode(call.result)
+    return RecordedCall(arguments, result, printed=call.printed, after=after)
 
 
 class _Encoder:

@@ -234,7 +234,7 @@ _MODEL = (
     Code(
         "TC172",
         "not in the C++ host",
-        "The program calls a function of Python, or makes nested lists of a tensor, which only hosts in Python can do.",
+        "The program calls a function of Python, which only the Python host can do.",
         "Build for the Python host, or compute the same with tensors and numbers.",
     ),
 )

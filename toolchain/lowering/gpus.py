@@ -74,11 +74,15 @@ def cuda_flags(architecture: str) -> tuple[str, ...]:
     return "--iree-hal-target-device=cuda", f"--iree-cuda-target={architecture}"
 
 
+# A command buffer that takes its buffers at each call copies those of the first call again (IREE 3.13).
+_FIXED_BUFFERS = "--iree-hal-indirect-command-buffers=false"
+
+
 def vulkan_flags(device: str) -> tuple[str, ...]:
     if device == "generic":
-        return (f"--iree-hal-target-device={_GENERIC}",)
+        return f"--iree-hal-target-device={_GENERIC}", _FIXED_BUFFERS
     target = f"--iree-vulkan-target={device}"
-    return "--iree-hal-target-device=vulkan", target, f"--iree-vulkan-target-features={_SPIRV}"
+    return "--iree-hal-target-device=vulkan", target, f"--iree-vulkan-target-features={_SPIRV}", _FIXED_BUFFERS
 
 
 # SPIR-V capabilities that a device need not have, as IREE's runtime names them when it reports on a device.

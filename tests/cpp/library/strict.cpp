@@ -9,6 +9,6 @@ template toolchain::Result<std::vector<bool>> toolchain::Tensor::to_vector<bool>
 template toolchain::Result<std::string> toolchain::ops::field<double>(const double&, char, const std::string&);
 template toolchain::Result<double> toolchain::ops::pow_<double>(int64_t, int64_t);
 template toolchain::Result<int64_t> toolchain::ops::floordiv(int64_t, bool);
-template toolchain::Result<toolchain::List<double>> toolchain::ops::tensor_list(const toolchain::Tensor&);
+template toolchain::Result<toolchain::List<toolchain::List<double>>> toolchain::ops::tensor_list(const toolchain::Tensor&);
 template toolchain::Result<toolchain::Tensor> toolchain::ops::full(const toolchain::Device&, double, toolchain::DType,
                                                                    const toolchain::Dims&);

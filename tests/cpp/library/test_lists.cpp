@@ -88,10 +88,13 @@ TEST(Lists, OfTensorsAreJoined) {
 
 TEST(Lists, BecomeTensorsAndBack) {
   const Tensor t = *ops::list_tensor(device(), Ints{1, 2, 3}, DType::int64);
-  EXPECT_EQ(*ops::tensor_list<int64_t>(t), (Ints{1, 2, 3}));
-  EXPECT_EQ(*ops::tensor_list<double>(*ops::list_tensor(device(), List<double>{0.5}, DType::float16)), List<double>{0.5});
-  EXPECT_EQ(*ops::tensor_list<bool>(*ops::list_tensor(device(), List<bool>{true, false}, DType::boolean)),
+  EXPECT_EQ(*ops::tensor_list<Ints>(t), (Ints{1, 2, 3}));
+  EXPECT_EQ(*ops::tensor_list<List<double>>(*ops::list_tensor(device(), List<double>{0.5}, DType::float16)), List<double>{0.5});
+  EXPECT_EQ(*ops::tensor_list<List<bool>>(*ops::list_tensor(device(), List<bool>{true, false}, DType::boolean)),
             (List<bool>{true, false}));
+  const Tensor grid = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(*ops::tensor_list<List<List<double>>>(grid), (List<List<double>>{{1, 2, 3}, {4, 5, 6}}));
+  EXPECT_EQ(*ops::tensor_list<List<List<double>>>(tensor({}, {2, 0})), (List<List<double>>{{}, {}}));
   EXPECT_EQ(ops::list_tensor(device(), Ints{300}, DType::int8).error().exception(), "RuntimeError");
   EXPECT_EQ(ops::list_tensor(device(), Ints{}, DType::int64)->dims(), Dims{0});
 }

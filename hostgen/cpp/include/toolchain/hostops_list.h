@@ -188,15 +188,33 @@ Result<Tensor> list_tensor(const Device& device, const List<T>& values, DType dt
   return tensors::upload(device, bytes.data(), dtype, {static_cast<int64_t>(values.size())});
 }
 
-// The elements of a one-dimensional tensor. T is bool, int64_t or double, as the dtype says. Fails with RT304.
+namespace lists {
+
+// Appends the next `dims[depth]` elements, or lists of such, and moves `at` behind their bytes.
 template <class T>
-Result<List<T>> tensor_list(const Tensor& tensor) {
+void read(List<T>& list, const Dims& dims, size_t depth, DType dtype, const uint8_t*& at) {
+  for (int64_t i = 0; i < dims[depth]; ++i) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      list.push_back(scalars::decode<T>(dtype, at));
+      at += size_of(dtype);
+    } else {
+      list.emplace_back();
+      read(list.back(), dims, depth + 1, dtype, at);
+    }
+  }
+}
+
+}  // namespace lists
+
+// The elements of a tensor as a list, nested as deep as the tensor has dims. The innermost elements are bool, int64_t or
+// double, as the dtype says. Fails with RT304.
+template <class L>
+Result<L> tensor_list(const Tensor& tensor) {
   std::vector<uint8_t> bytes(tensor.byte_length());
   TOOLCHAIN_TRY(tensor.read(bytes.data()));
-  List<T> values;
-  for (size_t i = 0; i < bytes.size(); i += size_of(tensor.dtype())) {
-    values.push_back(scalars::decode<T>(tensor.dtype(), bytes.data() + i));
-  }
+  L values;
+  const uint8_t* at = bytes.data();
+  lists::read(values, tensor.dims(), 0, tensor.dtype(), at);
   return values;
 }
 

@@ -31,10 +31,12 @@ constexpr Datum number(double value) { return {'f', "", 0, value}; }
 constexpr Datum boolean(bool value) { return {'b', "", value, 0}; }
 constexpr Datum text(const char* value) { return {'s', value, 0, 0}; }
 
-// A recorded call: what it takes, and what it returns, raises and prints.
+// A recorded call: what it takes (`after`: as the call leaves it, or empty if that is as it was), and what it returns,
+// raises and prints.
 struct Call {
   size_t entry;
   Span<Datum> inputs;
+  Span<Datum> after;
   Span<Datum> outputs;
   const char* exception;
   const char* text;
@@ -270,6 +272,18 @@ class Printed {
   int saved_;
 };
 
+// What differs between arguments after a call and the recorded ones; empty if nothing does.
+inline Result<std::string> difference(const Arguments& arguments, const Call& call, const std::string& bundle) {
+  for (size_t i = 0; i < call.after.size(); ++i) {
+    TOOLCHAIN_ASSIGN(const Value expected, load(bundle, call.after[i]));
+    const Value& actual = arguments.values[i];
+    if (!same(actual, expected)) {
+      return "input " + std::to_string(i) + " is " + shown(actual) + " after it, not " + shown(expected);
+    }
+  }
+  return std::string();
+}
+
 // What differs between a call's outcome and the recorded one; empty if nothing does.
 inline Result<std::string> difference(const Result<Parts>& outcome, const std::string& printed, const Call& call,
                                       const std::string& bundle) {
@@ -316,7 +330,10 @@ Result<size_t> run_tests(Program& program, const std::string& bundle, Span<Test>
       decisions.clear();
       Printed printed;
       const Result<Parts> outcome = call_entry(program, call.entry, arguments);
-      TOOLCHAIN_ASSIGN(const std::string problem, difference(outcome, printed.finish(), call, bundle));
+      TOOLCHAIN_ASSIGN(std::string problem, difference(outcome, printed.finish(), call, bundle));
+      if (problem.empty()) {
+        TOOLCHAIN_ASSIGN(problem, difference(arguments, call, bundle));
+      }
       wrong += !problem.empty();
       std::printf("test %s call %zu: %s\n", test.name, i, problem.empty() ? "ok" : problem.c_str());
       print(decisions);
