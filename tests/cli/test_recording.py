@@ -41,7 +41,11 @@ def test_arguments_are_kept_as_they_were_before_the_call() -> None:
     (call,) = record(lambda x: x.add_(1), [example])
     assert call.args[0].tolist() == [0.0, 0.0]
     assert call.result.tolist() == [1.0, 1.0]
+    assert call.after is not None
+    assert call.after[0][0].tolist() == [1.0, 1.0]
     assert example.args[0].tolist() == [0.0, 0.0]
+    (unchanged,) = record(lambda x: x + 1, [example])
+    assert unchanged.after is None
 
 
 def test_dynamic_markers_are_replaced_wherever_they_are() -> None:

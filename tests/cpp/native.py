@@ -37,8 +37,8 @@ def build(
     )
     for command in (configure, ("cmake", "--build", folder, "--target", target, "--", "-k", "0")):
         done = run(command)
-        # Compilers explain an error at great length.
-        said = [line[:300] for line in (done.stdout + done.stderr).splitlines() if "inlined from" not in line]
+        # Compilers explain an error at great length, among what went well.
+        said = [s[:300] for s in (done.stdout + done.stderr).splitlines() if "inlined from" not in s and s[:1] != "["]
         assert done.returncode == 0, "\n".join(said)
 
 
