@@ -56,6 +56,7 @@ def _one_thread() -> Iterator[None]:
 def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
     args, kwargs = call_arguments(example)
     kept_args, kept_kwargs = copy.deepcopy((args, kwargs))
+    versions = _versions(args, kwargs)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -64,13 +65,13 @@ def _record_call(module: Callable[..., Any], example: Example) -> RecordedCall:
             result, exception = copy.deepcopy(module(*args, **kwargs)), None
         except Exception as error:
             result, exception = None, (builtin_base(type(error)).__name__, str(error))
-    after = copy.deepcopy((args, kwargs)) if _are_changed(args, kwargs) else None
+    after = copy.deepcopy((args, kwargs)) if _versions(args, kwargs) != versions else None
     return RecordedCall(kept_args, kept_kwargs, result, exception, printed.getvalue(), after)
 
 
-def _are_changed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a tensor among the arguments, which were made for this call, has been written to."""
-    return any(leaf._version > 0 for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor))
+def _versions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int]:
+    """How often each tensor among the arguments has been written to."""
+    return [leaf._version for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
 
 
 def call_arguments(example: Example) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -100,6 +100,7 @@ class Recorded:
     result: Any = None
     exception: tuple[str, str] | None = None
     printed: str = ""
+    after: tuple[tuple[Any, ...], dict[str, Any]] | None = None
 
 
 def compile_mlir(text: str, folder: Path, name: str, target: Target | None = None) -> CompiledModule:
