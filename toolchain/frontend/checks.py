@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
-from toolchain.frontend.staged import StagedBool
+from toolchain.frontend.numbers import StagedBool
 from toolchain.ir import BOOL, Argument, Constant, TensorOp, Value, map_argument
 
 if TYPE_CHECKING:

@@ -17,23 +17,14 @@ from typing import Any, NoReturn
 import torch
 
 from toolchain.diagnostics import VerificationError
+from toolchain.frontend.context import Staged, pop_context, push_context
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.margins import Margins, margin_of, relative_margin
+from toolchain.frontend.numbers import StagedBool, StagedInt, StagedNumber, to_bool
 from toolchain.frontend.signals import Origin, Signal, Unsupported
-from toolchain.frontend.staged import (
-    HostList,
-    Staged,
-    StagedBool,
-    StagedInt,
-    StagedNumber,
-    StagedStr,
-    pop_context,
-    push_context,
-    to_bool,
-    wrap,
-)
+from toolchain.frontend.staged import HostList, StagedStr, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.ir import BOOL, FLOAT, INT, Location, Type
 from toolchain.ir.semantics import TABLE

@@ -13,8 +13,9 @@ import torch
 
 from toolchain.diagnostics import UsageError
 from toolchain.frontend.constants import dtype_name
+from toolchain.frontend.context import Staged, scalar_type
 from toolchain.frontend.machine.border import StagedSize
-from toolchain.frontend.staged import HostList, Staged, StagedObject, operand_of, scalar_type
+from toolchain.frontend.staged import HostList, StagedObject, operand_of
 from toolchain.ir import (
     EntryPoint,
     InputDim,

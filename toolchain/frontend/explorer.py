@@ -18,14 +18,16 @@ import torch
 
 from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
+from toolchain.frontend.context import pop_context, push_context
 from toolchain.frontend.heap import Snapshot, World, capture, is_reachable, restore
 from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch
 from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
+from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
-from toolchain.frontend.staged import Array, StagedBool, pop_context, push_context
+from toolchain.frontend.staged import Array
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
 from toolchain.ir import HostOp, Location, Operand

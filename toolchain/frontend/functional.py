@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import checks, shapes, torch_adapter
+from toolchain.frontend.numbers import symbol
 from toolchain.frontend.signals import KeepIdentity, Unsupported
-from toolchain.frontend.staged import symbol
 from toolchain.frontend.storages import Storage, View
 from toolchain.ir import Argument, Operand
 

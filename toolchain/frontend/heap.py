@@ -18,10 +18,11 @@ from typing import Any
 
 import torch
 
+from toolchain.frontend.context import Staged
 from toolchain.frontend.machine.calls import GeneratorMethod
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.machine.lists import ListMethod
-from toolchain.frontend.staged import Array, HostList, Staged
+from toolchain.frontend.staged import Array, HostList
 from toolchain.frontend.storages import PathState
 
 EMPTY_CELL = object()

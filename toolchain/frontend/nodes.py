@@ -8,8 +8,8 @@ from typing import Any
 
 from toolchain.frontend.heap import Snapshot
 from toolchain.frontend.merge import Merged, Parameter
+from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Ghost
-from toolchain.frontend.staged import StagedBool
 from toolchain.ir import UNKNOWN_LOCATION, Location, Operand, Operation, Structure
 
 NOWHERE = UNKNOWN_LOCATION

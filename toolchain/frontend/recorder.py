@@ -18,19 +18,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from toolchain.frontend import checks, functional, torch_adapter
 from toolchain.frontend.constants import ConstantPool, tensor_type
+from toolchain.frontend.context import NO_ORIGINS, Staged
+from toolchain.frontend.numbers import StagedBool, StagedInt, StagedNumber, to_bool
 from toolchain.frontend.ranges import ElementRanges
 from toolchain.frontend.signals import NeedsConstant, Origin, PathEnds, Signal, Unsupported, builtin_name
-from toolchain.frontend.staged import (
-    NO_ORIGINS,
-    HostList,
-    Staged,
-    StagedBool,
-    StagedInt,
-    StagedNumber,
-    StagedStr,
-    to_bool,
-    wrap,
-)
+from toolchain.frontend.staged import HostList, StagedStr, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.symbols import SymbolSource, SymbolTable
 from toolchain.ir import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
-from toolchain.frontend.staged import StagedBool
+from toolchain.frontend.numbers import StagedBool
 
 if TYPE_CHECKING:
     from toolchain.frontend.recorder import Recorder

@@ -116,3 +116,7 @@ class PathState:
 
     def version(self, storage: Storage) -> int:
         return self.versions.get(storage, 0)
+
+    def blame(self, storage: Storage, origins: frozenset[Origin] | set[Origin]) -> None:
+        """From now on ``storage`` must not be changed in place; ``origins`` are to blame if it is."""
+        self.conflicts[storage] = self.conflicts.get(storage, frozenset()) | origins

@@ -10,8 +10,8 @@ from typing import Any
 import sympy
 from torch.utils._sympy import functions as sf
 
+from toolchain.frontend.context import NO_ORIGINS
 from toolchain.frontend.signals import Origin, Unsupported
-from toolchain.frontend.staged import NO_ORIGINS
 from toolchain.ir import BOOL, INT, Operand, ScalarType
 
 Emit = Callable[[str, tuple[Operand, ...], ScalarType, tuple[object, ...]], Operand]

@@ -10,8 +10,9 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
+from toolchain.frontend.context import Staged, scalar_type
 from toolchain.frontend.signals import Origin
-from toolchain.frontend.staged import HostList, Staged, operand_of, scalar_type, wrap
+from toolchain.frontend.staged import HostList, operand_of, wrap
 from toolchain.ir import ListType, Operand, ScalarType, TensorType, TupleType, Type, Value
 
 if TYPE_CHECKING:
@@ -143,9 +144,7 @@ def share(recorder: Recorder, part: Any, origins: frozenset[Origin]) -> None:
     if isinstance(part, HostList):
         part.is_part = True
     if isinstance(part, torch.Tensor):
-        storage = recorder.view_of(part).storage
-        conflicts = recorder.state.conflicts
-        conflicts[storage] = conflicts.get(storage, frozenset()) | origins
+        recorder.state.blame(recorder.view_of(part).storage, origins)
 
 
 def fresh_extent(recorder: Recorder) -> torch.SymInt:

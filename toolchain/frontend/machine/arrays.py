@@ -16,8 +16,9 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.machine import border, operations
+from toolchain.frontend.numbers import StagedBool, StagedFloat, StagedInt, StagedNumber
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import Array, HostList, Scalar, StagedBool, StagedFloat, StagedInt, StagedNumber
+from toolchain.frontend.staged import Array, HostList, Scalar
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine

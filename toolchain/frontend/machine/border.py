@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
+from toolchain.frontend.context import Staged
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
+from toolchain.frontend.numbers import StagedBool, symbol
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import (
-    Array,
-    HostList,
-    Staged,
-    StagedBool,
-    StagedObject,
-    StagedStr,
-    symbol,
-)
+from toolchain.frontend.staged import Array, HostList, StagedObject, StagedStr
 
 if TYPE_CHECKING:
     from toolchain.frontend.recorder import Recorder

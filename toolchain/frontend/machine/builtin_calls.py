@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend.context import Staged, scalar_type
 from toolchain.frontend.machine import (
     border,
     formatting,
@@ -29,27 +30,19 @@ from toolchain.frontend.machine import (
 )
 from toolchain.frontend.machine.arrays import array_type
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
-from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import (
-    MATH_FUNCTIONS,
-    Array,
-    HostList,
-    Staged,
+from toolchain.frontend.math_functions import MATH_FUNCTIONS, math_call
+from toolchain.frontend.numbers import (
     StagedBool,
     StagedFloat,
     StagedInt,
     StagedNumber,
-    StagedObject,
-    StagedStr,
-    context_length,
-    math_call,
     minimum,
-    operand_of,
     round_number,
-    scalar_type,
     to_float,
     to_int,
 )
+from toolchain.frontend.signals import Unsupported
+from toolchain.frontend.staged import Array, HostList, StagedObject, StagedStr, context_length, operand_of
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend.context import Staged
 from toolchain.frontend.functional import METADATA_OPERATIONS
 from toolchain.frontend.machine import border, builtin_calls, polyfills, recurrent_polyfills, torch_calls
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
@@ -23,7 +24,7 @@ from toolchain.frontend.machine.lists import HostLists, ListMethod
 from toolchain.frontend.machine.objects import Objects
 from toolchain.frontend.machine.tensors import TensorFactory
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import HostList, Staged, StagedStr
+from toolchain.frontend.staged import HostList, StagedStr
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine

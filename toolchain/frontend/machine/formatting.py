@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
+from toolchain.frontend.context import Staged, context
 from toolchain.frontend.machine.border import has_staged
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import (
-    Array,
-    HostList,
-    Staged,
-    StagedStr,
-    concat,
-    context,
-    wrap,
-)
+from toolchain.frontend.staged import Array, HostList, StagedStr, concat, wrap
 from toolchain.ir import BOOL, INT, STR
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from typing import Any
 
 import torch
 
+from toolchain.frontend.context import context
 from toolchain.frontend.machine.code import CodeInfo
-from toolchain.frontend.staged import HostList, StagedInt, context, context_length
+from toolchain.frontend.numbers import StagedInt, minimum
+from toolchain.frontend.staged import HostList, context_length
 from toolchain.ir import Location
 
 
@@ -83,8 +85,6 @@ class StagedRange:
     __slots__ = ("length", "start", "step")
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        from toolchain.frontend.staged import minimum
-
         if not isinstance(step, int) or step == 0:
             if step == 0 and isinstance(step, int):
                 raise ValueError("range() arg 3 must not be zero")

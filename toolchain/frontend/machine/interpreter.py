@@ -12,9 +12,9 @@ from toolchain.frontend.machine import operations as ops
 from toolchain.frontend.machine.calls import PUSHED, Calls
 from toolchain.frontend.machine.code import EXIT
 from toolchain.frontend.machine.frame import PUSH, Frame, ReturnMode, VMGenerator
+from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Signal, Unsupported, is_internal
-from toolchain.frontend.staged import StagedBool
 from toolchain.ir import UNKNOWN_LOCATION, Location
 
 _HANDLERS = instructions.HANDLERS | control_instructions.HANDLERS

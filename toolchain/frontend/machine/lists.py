@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from toolchain.frontend.context import context
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import HostList, context, context_length, operand_of
+from toolchain.frontend.staged import HostList, context_length, operand_of
 from toolchain.frontend.templates import (
     Template,
     common_template,

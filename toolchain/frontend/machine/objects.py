@@ -11,18 +11,10 @@ import importlib
 import operator
 from typing import TYPE_CHECKING, Any
 
+from toolchain.frontend.context import Staged, context, union_origins
+from toolchain.frontend.numbers import StagedNumber
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import (
-    HostList,
-    Staged,
-    StagedNumber,
-    StagedObject,
-    StagedStr,
-    context,
-    operand_of,
-    union_origins,
-    wrap,
-)
+from toolchain.frontend.staged import HostList, StagedObject, StagedStr, operand_of, wrap
 from toolchain.frontend.templates import common_template, list_operand
 from toolchain.ir import BOOL, FLOAT, INT, OBJECT, Operand, ScalarType
 

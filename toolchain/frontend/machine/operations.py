@@ -10,32 +10,22 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from toolchain.frontend import torch_adapter
+from toolchain.frontend.context import Staged, context, scalar_type, union_origins
 from toolchain.frontend.machine import formatting, polyfills
 from toolchain.frontend.machine.border import box, has_staged, unbox
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
-from toolchain.frontend.signals import KeepIdentity, Unsupported
-from toolchain.frontend.staged import (
-    Array,
-    HostList,
-    Scalar,
-    Staged,
+from toolchain.frontend.numbers import (
     StagedBool,
     StagedFloat,
     StagedInt,
     StagedNumber,
-    StagedObject,
-    StagedStr,
-    context,
-    context_length,
     minimum,
     negate,
-    operand_of,
-    scalar_type,
     symbol,
     to_bool,
-    union_origins,
-    wrap,
 )
+from toolchain.frontend.signals import KeepIdentity, Unsupported
+from toolchain.frontend.staged import Array, HostList, Scalar, StagedObject, StagedStr, context_length, operand_of, wrap
 from toolchain.ir import BOOL
 
 if TYPE_CHECKING:

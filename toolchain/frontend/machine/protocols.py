@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from toolchain.frontend.context import Staged
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.calls import is_interpretable
+from toolchain.frontend.staged import Array, HostList
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.frame import Frame
@@ -31,7 +33,8 @@ class Tested(NamedTuple):
 
 def is_user_object(value: Any) -> bool:
     """Whether ``value`` may have special methods that the machine interprets."""
-    return type(value).__module__ not in ("builtins", "torch", "toolchain.frontend.staged")
+    kind = type(value)
+    return kind.__module__ not in ("builtins", "torch") and not issubclass(kind, (Staged, HostList, Array))
 
 
 def call_operator(m: Machine, symbol: str, left: Any, right: Any) -> bool:

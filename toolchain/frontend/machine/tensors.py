@@ -8,7 +8,8 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import dtype_name
-from toolchain.frontend.staged import HostList, StagedStr, context_length, operand_of, scalar_type
+from toolchain.frontend.context import scalar_type
+from toolchain.frontend.staged import HostList, StagedStr, context_length, operand_of
 from toolchain.frontend.templates import Template, fresh_extent
 from toolchain.ir import BOOL, FLOAT, INT, ListType, TensorType, Type
 

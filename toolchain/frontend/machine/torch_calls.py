@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from toolchain.frontend.context import Staged
 from toolchain.frontend.machine import (
     border,
     builtin_calls,
     operations,
 )
 from toolchain.frontend.machine.frame import IndexIter, VMGenerator
+from toolchain.frontend.numbers import StagedNumber
 from toolchain.frontend.signals import Unsupported
-from toolchain.frontend.staged import (
-    Array,
-    HostList,
-    Scalar,
-    Staged,
-    StagedNumber,
-)
+from toolchain.frontend.staged import Array, HostList, Scalar
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
