@@ -14,7 +14,7 @@ from typing import Any
 
 from toolchain.diagnostics import UnsupportedModelError, UsageError
 from toolchain.diagnostics.report import Report, report_program
-from toolchain.options import BuildOptions, as_examples
+from toolchain.options import BuildOptions, ProgressCallback, as_examples
 from toolchain.results import Bundle, Verdict
 
 
@@ -97,6 +97,7 @@ def verify(
     *,
     target: str | None = None,
     random_inputs: Callable[[int, int], Iterable[Any]] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Verdict:
     """Compares a bundle with ``module`` in eager PyTorch.
 
@@ -104,6 +105,7 @@ def verify(
     forced_paths:  also takes every edge of the control-flow graph by forcing decisions in both worlds.
     target:        which of the bundle's targets runs; None is the best for this machine.
     random_inputs: (n, seed) to n calls, where plain random numbers make no sensible input.
+    progress:      is told (stage, done, total).
 
     A disagreement is a verdict, not an error. Raises ``UsageError`` and ``runtime_py.SessionError``.
     """
@@ -120,4 +122,5 @@ def verify(
         forced_paths=forced_paths,
         target=target,
         random_inputs=random_inputs,
+        progress=progress,
     )

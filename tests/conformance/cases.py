@@ -376,7 +376,7 @@ def of_dtype(name: str) -> Callable[[torch.Tensor], Any]:
             return x.flip(0), x, first, x == x[1]
         return x, x.flip(0), first, x != x[1]
 
-    program.__name__ = name  # C++ targets of one project need names of their own
+    program.__name__ = name
     return program
 
 

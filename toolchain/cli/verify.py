@@ -10,6 +10,7 @@ import click
 from toolchain.api import verify as verify_bundle
 from toolchain.cli.modelfile import load_model_file
 from toolchain.cli.output import json_option, show, table
+from toolchain.cli.progress import progress_display
 from toolchain.results import Verdict
 
 MISMATCH = 4
@@ -30,9 +31,17 @@ def verify(bundle: Path, model: str, random: int, forced_paths: bool, target: st
     On the examples of MODEL.py, on random inputs, and on every edge of the control-flow graph.
     """
     file = load_model_file(model)
-    verdict = verify_bundle(
-        bundle, file.module, file.examples, random, forced_paths, target=target, random_inputs=file.random_inputs
-    )
+    with progress_display() as progress:
+        verdict = verify_bundle(
+            bundle,
+            file.module,
+            file.examples,
+            random,
+            forced_paths,
+            target=target,
+            random_inputs=file.random_inputs,
+            progress=progress,
+        )
     show(as_json, asdict(verdict), _text(verdict))
     return 0 if verdict.ok else MISMATCH
 
