@@ -40,11 +40,11 @@ def root_dtype(root: View, operands: tuple[Operand, ...]) -> torch.dtype:
 
 def merge_storage(join: Join, storage: Storage, views: Iterable[View]) -> None:
     """Merges the contents of a storage that all arrivals know; ``views`` are those of live tensors."""
-    roots = {v.root() for v in views}
-    roots |= {v for a in join.arrivals for v in a.path.values if v.storage is storage and v.base is None}
+    roots = [v.root() for v in views]
+    roots += [v for a in join.arrivals for v in a.path.values if v.storage is storage and v.base is None]
     if storage in join.hints.storages:
-        roots.add(join.hints.storages[storage])
-    for root in roots:
+        roots.append(join.hints.storages[storage])
+    for root in dict.fromkeys(roots):
         _merge_root(join, root)
 
 

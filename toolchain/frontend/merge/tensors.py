@@ -60,21 +60,22 @@ class TensorMerger:
                         join.state.versions[storage] = 1
         self._conflicts = self._alias_conflicts()
         kept = self._merge_groups()
-        externals = {s for a in join.arrivals for s in a.path.versions if s.external} | join.hints.storages.keys()
-        for storage in kept | externals:
+        externals = (s for a in join.arrivals for s in a.path.versions if s.external)
+        # In an order that is the same in every run: it is that of the block's arguments.
+        for storage in dict.fromkeys((*kept, *externals, *join.hints.storages)):
             merge_storage(join, storage, [v for row in self._views.values() for v in row if v.storage is storage])
         self._mark_conflicts()
         self._mark_shared(shared)
 
-    def _merge_groups(self) -> set[Storage]:
+    def _merge_groups(self) -> list[Storage]:
         """Merges all tensors; returns the storages of those that stay as they are."""
         join = self._join
-        kept: set[Storage] = set()
+        kept: list[Storage] = []
         groups: dict[tuple[Any, ...], list[Key]] = {}
         for key, row in self._views.items():
             if not self._varies(key) and (not join.isolated or row[0].storage.real is not None):
                 self._tensors[key] = self._positions[key][1][0]
-                kept.add(row[0].storage)
+                kept.append(row[0].storage)
             else:
                 groups.setdefault(self._pattern(key), []).append(key)
         for members in groups.values():
