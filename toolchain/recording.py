@@ -38,13 +38,13 @@ class RecordedCall:
 def record(module: Callable[..., Any], examples: Sequence[Example]) -> tuple[RecordedCall, ...]:
     """Calls a copy of ``module`` with every example, in order on one copy: a stateful module sees the earlier calls."""
     own = copy.deepcopy(module)
-    with torch.no_grad(), _one_thread():
+    with torch.no_grad(), one_thread():
         return tuple(_record_call(own, example) for example in examples)
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Threads that share a busy processor wait for each other at every small operation."""
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread: those that share a busy processor wait for each other at every small operation."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import runtime_py
 from toolchain.options import Example, ProgressCallback, as_examples
+from toolchain.recording import one_thread
 from toolchain.results import Infeasible, Verdict
 from toolchain.verification.forcing import Attempt, Forcing
 from toolchain.verification.graph import BranchEdge, Graph
@@ -43,7 +44,7 @@ def verify_bundle(
     The examples run in order, then the random inputs, each world carrying its state along. Forced runs start from the
     state after loading. Raises ``runtime_py.SessionError`` when the bundle cannot be loaded or an example does not fit.
     """
-    with runtime_py.load(path, target) as session:
+    with one_thread(), runtime_py.load(path, target) as session:
         return _Verification(session, module, examples, progress).run(random, forced_paths, random_inputs)
 
 
