@@ -1,7 +1,7 @@
 """Samples built for this machine: they give the results of eager, have the right sizes, and loop as long as asked."""
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,15 +17,6 @@ Build = Callable[[str], Path]
 QUICK = ("deep_equilibrium", "seq2seq_greedy", "branchynet")
 SLOW = ("big_little", "deebert", "moe_hit", "nms", "neural_ode", "blockdrop110")
 BUILT = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small operations on shared cores wait for each other otherwise."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

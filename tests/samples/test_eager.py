@@ -82,13 +82,9 @@ class PathRecorder(TorchDispatchMode):
 
 
 @pytest.fixture(autouse=True)
-def _quiet_torch() -> Iterator[None]:
-    """No gradients, and one thread: small operations on shared cores wait for each other otherwise."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _no_gradients() -> Iterator[None]:
     with torch.no_grad():
         yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
