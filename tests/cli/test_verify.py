@@ -81,11 +81,13 @@ def test_a_disagreement_exits_with_4(judge: Judge, model: str, capsys: pytest.Ca
     assert json.loads(capsys.readouterr().out)["max_abs_error"] == "nan"
 
 
-def test_options_reach_the_verification(judge: Judge, model: str) -> None:
+def test_options_reach_the_verification(judge: Judge, model: str, capsys: pytest.CaptureFixture[str]) -> None:
     calls = judge(GOOD)
     assert main(["verify", "net.bundle", model, "--random", "7", "--no-forced-paths", "--target", "cpu"]) == 0
     (call,) = calls
     assert call.pop("random_inputs")(1, 2) == [([2],)]
+    call.pop("progress")("verifying: random inputs", 0, 7)
+    assert capsys.readouterr().err == "verifying: random inputs (7)\n"
     assert call == {
         "bundle": Path("net.bundle"),
         "module": len,
