@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import sys
 import textwrap
@@ -102,3 +103,11 @@ def test_a_file_must_not_shadow_an_imported_module(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has the name of an imported module"):
         load_model_file(str(path))
     assert sys.modules["textwrap"] is textwrap
+
+
+def test_a_module_that_is_imported_already_is_taken_as_it_is(write: Write) -> None:
+    path = write(GOOD)
+    sys.path.insert(0, str(path.parent))
+    module = importlib.import_module(path.stem)
+    assert load_model_file(str(path)).module is len
+    assert sys.modules[path.stem] is module

@@ -11,9 +11,7 @@ import toolchain
 from tests.conformance.cases import CASES
 from tests.conformance.differences import is_refused
 from tests.conformance.expected import reference_paths
-from tests.cpp.native import IREE_COMPILE, WARNINGS, build, run
-
-PROJECT = Path(__file__).parent / "programs"
+from tests.cpp.native import IREE_COMPILE, PROGRAMS, WARNINGS, build, run
 
 
 def report(name: str) -> list[str]:
@@ -32,7 +30,7 @@ def test_the_cpp_host_does_what_eager_does(tmp_path: Path) -> None:
     for name, bundle in bundles.items():
         toolchain.build(CASES[name].make(), list(CASES[name].calls), hosts=("cpp",), out=bundle, options=options)
     settings = {"BUNDLES": ";".join(map(str, bundles.values()))}
-    build(PROJECT, tmp_path / "build", f"{WARNINGS} -O0", "clang++", build_type="None", **settings)
+    build(PROGRAMS, tmp_path / "build", f"{WARNINGS} -O0", "clang++", build_type="None", **settings)
     wrong = {}
     for name, bundle in bundles.items():
         done = run((tmp_path / "build" / name, bundle, "--tests", "--decisions"))

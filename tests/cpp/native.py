@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# A project that builds the programs of many bundles quickly.
+PROGRAMS = ROOT / "tests/cpp/programs"
 # The compiler and the runtime that the stand-in needs, made by `make test`.
 ENVIRONMENT = ROOT / ".venv-iree39"
 IREE_COMPILE = ENVIRONMENT / "bin/iree-compile"

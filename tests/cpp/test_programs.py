@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cpp.native import IREE_COMPILE, ROOT, WARNINGS, build, run
+from tests.cpp.native import IREE_COMPILE, PROGRAMS, ROOT, WARNINGS, build, run
 from tests.ir.programs import CASES, Case
 from toolchain import BuildOptions
 from toolchain.bundle import write_bundle
@@ -85,10 +85,19 @@ def report(tests: list[list[Expected]]) -> list[str]:
 def test_programs_agree_with_the_interpreter(tmp_path: Path) -> None:
     expected = {name: report(write_case(make(), tmp_path / f"{name}.bundle")) for name, make in CASES.items()}
     bundles = ";".join(str(tmp_path / f"{name}.bundle") for name in CASES)
-    build(
-        ROOT, tmp_path / "build", f"{WARNINGS} -O0", build_type="None", TOOLCHAIN_BUNDLES=bundles, TOOLCHAIN_TESTS="OFF"
-    )
+    build(PROGRAMS, tmp_path / "build", f"{WARNINGS} -O0", build_type="None", BUNDLES=bundles)
     for name, lines in expected.items():
-        [program] = (tmp_path / "build" / name).glob("*_run")
-        done = run((program, tmp_path / f"{name}.bundle", "--tests", "--decisions"))
+        done = run((tmp_path / "build" / name, tmp_path / f"{name}.bundle", "--tests", "--decisions"))
         assert (name, done.stdout.splitlines(), done.stderr, done.returncode) == (name, lines, "", 0)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_project_of_the_library_builds_generated_programs(tmp_path: Path) -> None:
+    name, make = next(iter(CASES.items()))
+    bundle = tmp_path / f"{name}.bundle"
+    lines = report(write_case(make(), bundle))
+    settings = {"TOOLCHAIN_BUNDLES": str(bundle), "TOOLCHAIN_TESTS": "OFF"}
+    build(ROOT, tmp_path / "build", f"{WARNINGS} -O0", build_type="None", **settings)
+    [program] = (tmp_path / "build" / name).glob("*_run")
+    assert run((program, bundle, "--tests", "--decisions")).stdout.splitlines() == lines

@@ -50,9 +50,9 @@ _NEEDED: dict[str, tuple[tuple[Any, ...], Case]] = {
 
 @pytest.fixture
 def limited_compiler(tmp_path: Path) -> Path:
-    """iree-compile with 4 GB of address space: the defect of boolean masks takes all memory there is."""
+    """iree-compile with 2 GB of address space: the defect of boolean masks takes all memory there is."""
     script = tmp_path / "iree-compile"
-    script.write_text(f'#!/bin/sh\nulimit -v 4000000\nexec "{find_compiler().path}" "$@"\n')
+    script.write_text(f'#!/bin/sh\nulimit -v 2000000\nexec "{find_compiler().path}" "$@"\n')
     script.chmod(0o755)
     return script
 

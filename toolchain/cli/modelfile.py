@@ -63,7 +63,10 @@ def _import_file(path: Path) -> ModuleType:
             "TC220", f"there is no model file {path}", "give the path of a Python file that defines model()"
         )
     root, name = _root_and_name(path)
-    if name in sys.modules and sys.modules[name] is not _loaded.get(name):
+    imported = sys.modules.get(name)
+    if imported is not None and imported is not _loaded.get(name):
+        if getattr(imported, "__file__", None) == str(path):
+            return imported  # by the program that calls us
         raise _unusable(path, f"has the name of an imported module, {name!r}", "rename the file")
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
