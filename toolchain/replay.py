@@ -47,9 +47,9 @@ def replay(path: Path, target: str | None = None, host: Literal["python", "vm"] 
             for call in load_recording(opened, test):
                 outcome = observe(session, call.args, call.kwargs)
                 # An exception leaves the arguments of the VM host as they were: a status carries no tensors.
-                changes = call.after is not None and (host == "python" or outcome.exception is None)
-                are_right = same((call.args, call.kwargs), call.after) if changes else True
-                outcomes.append(dataclasses.replace(outcome, matches=are_right and _matches(outcome, call)))
+                is_changed = call.after is not None and (host == "python" or outcome.exception is None)
+                matches = _matches(outcome, call) and (not is_changed or same((call.args, call.kwargs), call.after))
+                outcomes.append(dataclasses.replace(outcome, matches=matches))
     return tuple(outcomes)
 
 

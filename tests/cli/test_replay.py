@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+from pathlib import Path
 from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolchain.replay import leaves, same
+import toolchain
+import toolchain.replay
+from runtime_py.recordings import load_recording
+from toolchain.replay import leaves, replay, same
 
 
 class Pair(NamedTuple):
@@ -88,3 +94,20 @@ def test_places_read_like_python() -> None:
         "['out'][0].first": 1,
         "['out'][0].second": "x",
     }
+
+
+def counted(x: torch.Tensor) -> torch.Tensor:
+    x.add_(1)
+    return x * 2
+
+
+def test_arguments_are_compared_after_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = toolchain.build(counted, (torch.zeros(2),), out=tmp_path / "net.bundle").path
+    assert [outcome.matches for outcome in replay(bundle)] == [True]
+
+    def other_arguments(*where: object) -> object:
+        calls = load_recording(*where)  # type: ignore[arg-type]
+        return [dataclasses.replace(call, after=((np.float32([1, 2]),), {})) for call in calls]
+
+    monkeypatch.setattr(toolchain.replay, "load_recording", other_arguments)
+    assert [outcome.matches for outcome in replay(bundle)] == [False]

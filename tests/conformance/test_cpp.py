@@ -23,7 +23,7 @@ def report(name: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(900)
 def test_the_cpp_host_does_what_eager_does(tmp_path: Path) -> None:
     bundles = {name: tmp_path / f"{name}.bundle" for name in CASES if not is_refused(name, "cpp")}
     options = toolchain.BuildOptions(iree_compile=IREE_COMPILE)

@@ -47,4 +47,4 @@ def build(
 def run(command: Sequence[object], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"}
     words = list(map(str, command))
-    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=cwd, timeout=1500)
+    return subprocess.run(words, capture_output=True, text=True, env=environment, cwd=cwd, timeout=900)
