@@ -291,7 +291,7 @@ class World:
             image = image_of(assigned)
             self._baseline[id(assigned)] = (assigned, image, tuple(map(id, image[1])))
             self.names[id(assigned)] = str(assigned.space.get("__name__", "globals"))
-        self._tables, self._sets, self._others = _grouped(self._baseline)
+        self._empty, self._tables, self._sets, self._others = _grouped(self._baseline)
         self._position = {key: n for n, key in enumerate(self._baseline)}
 
     def __contains__(self, value: Any) -> bool:
@@ -353,7 +353,8 @@ class World:
 
     def changed(self) -> list[Any]:
         """The objects whose contents differ from then, in a fixed order."""
-        suspects = [v for tables in self._tables if not tables.is_as_then() for v in tables.values]
+        suspects = [v for v in self._empty if v]
+        suspects += [v for tables in self._tables if not tables.is_as_then() for v in tables.values]
         suspects += [v for v, then in self._sets if v != then]
         changed = [v for v in (*suspects, *self._others) if self._differs(v)]
         return sorted(changed, key=lambda value: self._position[id(value)])
@@ -398,15 +399,19 @@ class _Tables:
 
 def _grouped(
     baseline: dict[int, tuple[Any, Image, tuple[int, ...]]],
-) -> tuple[list[_Tables], list[tuple[Any, Any]], list[Any]]:
-    """The objects of ``baseline`` as tables, as plain sets with their elements then, and the others."""
-    values = [value for value, _, _ in baseline.values()]
+) -> tuple[list[Any], list[_Tables], list[tuple[Any, Any]], list[Any]]:
+    """The objects of ``baseline``: empty collections, tables, plain sets with their elements then, and the others."""
+    everything = [value for value, _, _ in baseline.values()]
+    # Nine in ten, because of the hooks of modules; looking whether they still are empty costs next to nothing.
+    empty = [v for v in everything if type(v) in (dict, OrderedDict, set) and not v]
+    nothing = set(map(id, empty))
+    values = [v for v in everything if id(v) not in nothing]
     tables = []
     for are_dicts in (True, False):
         alike = [v for v in values if _is_table(v) and isinstance(v, dict) is are_dicts]
         tables += [_Tables(alike[n : n + _TABLES_AT_ONCE], are_dicts) for n in range(0, len(alike), _TABLES_AT_ONCE)]
     sets = [(v, frozenset(v)) for v in values if type(v) is set]
-    return tables, sets, [v for v in values if not _is_table(v) and type(v) is not set]
+    return empty, tables, sets, [v for v in values if not _is_table(v) and type(v) is not set]
 
 
 def _is_table(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -131,19 +131,19 @@ Terminator: TypeAlias = Jump | Branch | Return | Raise
 def operands_of(node: Operation | Terminator) -> Iterator[Value | Constant]:
     """Every value and constant that ``node`` reads, in order (for a call: its weights are not included)."""
     match node:
-        case TensorOp():
-            arguments: Argument = (node.args, tuple(a for _, a in node.kwargs))
+        case TensorOp():  # alone in having nested arguments
+            operands: Iterable[Argument] = leaves((node.args, [a for _, a in node.kwargs]))
         case HostOp() | Call():
-            arguments = node.operands
+            operands = node.operands
         case Jump():
-            arguments = node.edge.arguments
+            operands = node.edge.arguments
         case Branch():
-            arguments = (node.condition, node.then.arguments, node.orelse.arguments)
+            operands = (node.condition, *node.then.arguments, *node.orelse.arguments)
         case Return():
-            arguments = (tuple(structure_leaves(node.result)), node.state, tuple(v for _, v in node.mutated))
+            operands = (*structure_leaves(node.result), *node.state, *(v for _, v in node.mutated))
         case Raise():
-            arguments = (node.arguments, node.state, tuple(v for _, v in node.mutated))
-    return (x for x in leaves(arguments) if isinstance(x, (Value, Constant)))
+            operands = (*node.arguments, *node.state, *(v for _, v in node.mutated))
+    return iter([x for x in operands if isinstance(x, (Value, Constant))])
 
 
 def edges_of(terminator: Terminator) -> tuple[Edge, ...]:

@@ -209,6 +209,6 @@ def _definitions(block: Block) -> Iterator[Value]:
 
 def _has_call(block: Block, extra: tuple[TensorOp, ...]) -> bool:
     """Whether ``extra``, put at the end of ``block``, joins calls that the block has anyway."""
-    before = {n for op, n in zip(block.operations, levels(block), strict=True) if isinstance(op, TensorOp)}
     extended = levels(replace(block, operations=(*block.operations, *extra)))
+    before = {n for op, n in zip(block.operations, extended, strict=False) if isinstance(op, TensorOp)}
     return set(extended[len(block.operations) :]) <= before

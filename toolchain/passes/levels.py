@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolchain.ir import Block, HostOp, Operation, ScalarType, TensorOp, Value, operands_of
+from toolchain.ir import Block, HostOp, ScalarType, TensorOp, Value, operands_of
 from toolchain.ir.effects import has_effect
 
 # IREE 3.13 computes wrong positions when one module holds two of these (a canary in tests/lowering tells when that is
@@ -21,9 +21,10 @@ def levels(block: Block) -> tuple[int, ...]:
     latest_alone = -1
     found: list[int] = []
     for op in block.operations:
-        level = max((_ready(v, after, op) for v in operands_of(op) if isinstance(v, Value)), default=0)
+        operands = tuple(operands_of(op))
+        level = max((_ready(v, after, op) for v in operands if isinstance(v, Value)), default=0)
         # An index or a size may be what an earlier check guards: out of range it could crash the device.
-        if _takes_scalar(op):
+        if isinstance(op, TensorOp) and any(isinstance(o.type, ScalarType) for o in operands):
             level = max(level, latest_check)
         if has_effect(op):
             level = latest_effect = max(level, latest_effect)
@@ -34,10 +35,6 @@ def levels(block: Block) -> tuple[int, ...]:
         # Tensors made by a call are there one level later, for hosts; odd numbers stand for "made by call n".
         after.update(dict.fromkeys(op.results, 2 * level + (1 if isinstance(op, TensorOp) else 0)))
     return tuple(found)
-
-
-def _takes_scalar(op: Operation) -> bool:
-    return isinstance(op, TensorOp) and any(isinstance(o.type, ScalarType) for o in operands_of(op))
 
 
 def _ready(value: Value, after: dict[Value, int], reader: object) -> int:

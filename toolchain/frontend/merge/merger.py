@@ -46,6 +46,7 @@ class Merger:
 
     def run(self) -> Merged:
         join = self._join
+        self._compare_iterations()
         self._walk_roots()
         join.merge_paths(self._scalars.ranges)
         self._tensors.merge(self._host_lists.shared)
@@ -53,6 +54,15 @@ class Merger:
         frames = self._walk_roots()
         snapshot = Snapshot(frames, self._heaps.images, join.state)
         return Merged(snapshot, list(join.parameters.values()), join.profile, join.partners, join.new_hints)
+
+    def _compare_iterations(self) -> None:
+        """Different iterations of an unrolled loop are told apart before the walk: most arrivals that do not fit."""
+        first, *others = (a.images for a in self._join.arrivals)
+        for i, (value, image) in first.items():
+            if isinstance(value, IndexIter) and _is_concrete(image):
+                positions = [image[1][1], *(images[i][1][1][1] for images in others if i in images)]
+                if len(set(positions)) > 1:
+                    raise Mismatch((), "different iterations of an unrolled loop")
 
     def _walk_roots(self) -> tuple[Frame, ...]:
         join, world = self._join, self._heaps.world
