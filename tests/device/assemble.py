@@ -1,4 +1,4 @@
-"""The PTX of CUDA modules through NVIDIA's assembler: ``python -m tests.device.assemble`` does so for all samples."""
+"""The PTX of CUDA modules through NVIDIA's assembler."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import toolchain
 from toolchain.cli.modelfile import load_model_file
-from toolchain.lowering.ptx import assemble, extract_ptx, find_ptxas
+from toolchain.lowering.ptx import assemble, extract_ptx
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 # Code for the first of them is good for the others: Orin and Hopper.
@@ -29,9 +29,3 @@ def assemble_sample(name: str, ptxas: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         bundle = toolchain.build(file.module, file.examples, targets=("cuda",), out=Path(folder) / "net.bundle")
         return assemble_all(bundle.path, ptxas)
-
-
-if __name__ == "__main__":
-    for path in sorted(SAMPLES.glob("*.py")):
-        if "def model()" in path.read_text():
-            print(path.stem, assemble_sample(path.stem, find_ptxas()), flush=True)
