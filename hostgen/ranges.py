@@ -54,8 +54,9 @@ class _Ranges:
                         changed = True
                         self._bits[parameter] = _UNKNOWN if give_up else bits
             for op in block.operations:
-                if isinstance(op, HostOp) and len(op.results) == 1 and op.results[0].type in (INT, BOOL):
-                    self._bits[op.results[0]] = min(_UNKNOWN, self.result_bits(op))
+                if isinstance(op, HostOp):
+                    numbers = (r for r in op.results if r.type in (INT, BOOL))
+                    self._bits.update({r: min(_UNKNOWN, self._result_bits(op, r)) for r in numbers})
         return changed
 
     def _of_parameter(self, parameter: Value) -> int:
@@ -81,7 +82,7 @@ class _Ranges:
             return self._bits.get(operand, 0)
         return operand.bit_length() if isinstance(operand, int) else _UNKNOWN
 
-    def result_bits(self, op: HostOp) -> int:
+    def _result_bits(self, op: HostOp, result: Value) -> int:
         bits = [self.of(o) for o in op.operands]
         match op.opcode:
             case "add" | "sub":
@@ -101,7 +102,7 @@ class _Ranges:
             case "item":
                 return _item_bits(op.operands[0])
             case _:
-                return 1 if op.results[0].type == BOOL else _UNKNOWN
+                return 1 if result.type == BOOL else _UNKNOWN
 
 
 def _is_small_literal(operand: Operand) -> bool:

@@ -161,16 +161,34 @@ class Entry:
 class ValueType:
     """The type of a value that the host program holds.
 
-    kind:     "tensor", a scalar's type, or a container.
+    kind:     "tensor", a scalar's type, a container, or "none" for None itself.
     dtype:    of a tensor.
     dims:     of a tensor; None where only known at run time.
     elements: of a tuple; of a list one, or none if it is always empty.
     """
 
-    kind: Literal["tensor", "int", "float", "bool", "str", "list", "tuple"]
+    kind: Literal["tensor", "int", "float", "bool", "str", "list", "tuple", "none"]
     dtype: str = ""
     dims: tuple[int | None, ...] = ()
     elements: tuple[ValueType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A function of the user's that the host program calls, as one or several places call it.
+
+    function:   "module:qualified.name", or the name that the user gave it.
+    form:       whether it gives None, one value, or a tuple of values.
+    parameters: what it gets; extents of tensors are open.
+    keywords:   the names of the last parameters.
+    results:    what it has to give.
+    """
+
+    function: str
+    form: Literal["none", "one", "tuple"]
+    parameters: tuple[ValueType, ...]
+    keywords: tuple[str, ...]
+    results: tuple[ValueType, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +423,7 @@ class Manifest:
     hosts:          emitted host programs.
     tests:          recorded calls.
     files:          every file that is neither a module, nor the weights, nor the manifest.
+    host_calls:     functions that the program calls, in the order in which hosts number them.
     """
 
     format_version: int
@@ -422,3 +441,4 @@ class Manifest:
     hosts: tuple[Host, ...]
     tests: tuple[RecordedTest, ...]
     files: tuple[File, ...]
+    host_calls: tuple[HostCall, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from runtime_py.arrays import Framework, convert
 from runtime_py.device import Device
 from runtime_py.errors import BundleError
+from runtime_py.host_calls import HostCallee
 from runtime_py.integrity import OpenBundle
 from runtime_py.invoke import Archive, Callee
 from runtime_py.objects import Kind, make_object
@@ -71,13 +72,17 @@ class Commit:
 class HostRuntime:
     """The argument ``rt`` of host functions.
 
-    calls:     the instances, as callables ``call(*operands) -> view or tuple of views``.
-    constants: weights by name.
-    decide:    ``decide(block id, condition) -> bool``: asked at every branch.
+    calls:      the instances, as callables ``call(*operands) -> view or tuple of views``.
+    host_calls: the user's functions, as callables ``call(*operands) -> value or tuple of values``.
+    constants:  weights by name.
+    decide:     ``decide(block id, condition) -> bool``: asked at every branch.
     """
 
-    def __init__(self, calls: tuple[Callee, ...], constants: Constants, device: Device) -> None:
+    def __init__(
+        self, calls: tuple[Callee, ...], host_calls: tuple[HostCallee, ...], constants: Constants, device: Device
+    ) -> None:
         self.calls = calls
+        self.host_calls = host_calls
         self.constants = constants
         self.decide: Callable[[int, bool], bool] = as_is
         self._device = device

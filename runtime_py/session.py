@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -16,35 +16,47 @@ from runtime_py.device import Device, open_device, use_device
 from runtime_py.errors import BundleError, DeviceError
 from runtime_py.format import Manifest
 from runtime_py.host import Commit, Constants, Decider, HostFunction, HostRuntime, load_program
+from runtime_py.host_calls import HostCallee, find_all
 from runtime_py.integrity import OpenBundle, open_bundle
 from runtime_py.invoke import Archive, Modules
 from runtime_py.signature import Match, select_entry
 from runtime_py.targets import choose_target, device_kind
 
 
-def load(path: str | os.PathLike[str], target: str | None = None, verify_hashes: bool = True) -> Session:
+def load(
+    path: str | os.PathLike[str],
+    target: str | None = None,
+    verify_hashes: bool = True,
+    host_calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> Session:
     """Loads a bundle.
 
     target:        a target of the bundle, or a kind: of "cpu" the best level that runs here. None: the first kind.
     verify_hashes: reads every file once more to see that it is unchanged; sizes are checked in any case.
+    host_calls:    functions by the names in ``manifest.host_calls``; the others are imported by these names.
 
     Raises ``BundleError`` (RT1xx) for a damaged bundle and ``DeviceError`` (RT301 to RT303) if it cannot run here.
     """
     bundle = open_bundle(path, verify_hashes)
     chosen = choose_target(bundle.manifest, target)
-    return Session(_Loaded(bundle, chosen, open_device(device_kind(chosen))))
+    functions = find_all(bundle.manifest.host_calls, host_calls or {})
+    return Session(_Loaded(bundle, chosen, open_device(device_kind(chosen)), functions))
 
 
 class _Loaded:
     """What all clones of a session share; nothing here changes after loading (but for the cache of constants)."""
 
-    def __init__(self, bundle: OpenBundle, target: str, device: Device) -> None:
+    def __init__(
+        self, bundle: OpenBundle, target: str, device: Device, host_calls: Mapping[str, Callable[..., Any]]
+    ) -> None:
         self.bundle = bundle
         self.target = target
         self.device = device
         archive = Archive(bundle)
         self.constants = Constants(archive, device)
         self.modules = Modules(bundle, target, device, archive)
+        needed = bundle.manifest.host_calls
+        self.host_calls = tuple(HostCallee(call, host_calls[call.function], device) for call in needed)
         self.functions = load_program(bundle)
         self.names = {(f.entry, f.state): f.name for f in bundle.manifest.functions}
         self.size_branches = size_branches(bundle.manifest)
@@ -61,6 +73,10 @@ class _Loaded:
         return None if literal is None else from_constant(literal)
 
 
+def _runtime_of(loaded: _Loaded) -> HostRuntime:
+    return HostRuntime(loaded.modules.callees(), loaded.host_calls, loaded.constants, loaded.device)
+
+
 class Session:
     """A callable program with its own state.
 
@@ -74,7 +90,7 @@ class Session:
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._deciders: list[Decider] = []
-        self._runtime: HostRuntime | None = HostRuntime(loaded.modules.callees(), loaded.constants, loaded.device)
+        self._runtime: HostRuntime | None = _runtime_of(loaded)
         self._state = 0
         self._values = loaded.initial_values()
 

@@ -14,6 +14,8 @@ from toolchain.diagnostics import (
     VerificationError,
 )
 from toolchain.diagnostics.report import Cut, Report, Summary
+from toolchain.host_calls import host_call
+from toolchain.ir.types import TensorType
 from toolchain.options import BuildOptions, Dynamic, Example
 from toolchain.results import Bundle, Infeasible, Verdict
 
@@ -28,6 +30,7 @@ __all__ = [
     "Problem",
     "Report",
     "Summary",
+    "TensorType",
     "ToolEnvironmentError",
     "ToolchainError",
     "UnsupportedModelError",
@@ -36,5 +39,6 @@ __all__ = [
     "VerificationError",
     "build",
     "explain",
+    "host_call",
     "verify",
 ]

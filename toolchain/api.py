@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from toolchain.diagnostics import UnsupportedModelError, UsageError
+from toolchain.diagnostics import UnsupportedModelError
 from toolchain.diagnostics.report import Report, report_program
 from toolchain.options import BuildOptions, ProgressCallback, as_examples
 from toolchain.results import Bundle, Verdict
@@ -34,7 +34,8 @@ def build(
                 become dynamic; other structures or other Python constants become entries of their own.
     targets:    names as ``toolchain targets`` lists them; hosts: names of host programs to emit.
     out:        is replaced when it is a bundle already; anything else there is left alone.
-    host_calls: functions that the host program calls as they are; no host can do so yet, so any is refused.
+    host_calls: functions that the host program calls as they are, and that cannot be marked by ``host_call``: they
+                take and give NumPy's arrays in ``module`` too.
 
     Everything that can be wrong with the arguments and the model is found before anything is compiled. Raises
     ``UsageError``, ``UnsupportedModelError`` (with every problem), ``LoweringError`` or ``ToolEnvironmentError``. The
@@ -42,15 +43,15 @@ def build(
     """
     from toolchain import pipeline
     from toolchain.bundle import write_bundle
+    from toolchain.frontend import HostCalls
     from toolchain.recording import record
 
     start = time.perf_counter()
     options = options or BuildOptions()
-    if host_calls:
-        raise UsageError("TC228", "no host program can call functions of the model", "do it outside of the model")
+    functions = HostCalls(host_calls)
     calls, path = as_examples(examples), Path(out)
     machines = pipeline.check_build(module, targets, hosts, path, options)
-    program = pipeline.explore_program(module, calls, options)
+    program = pipeline.explore_program(module, calls, options, functions)
     emitted = pipeline.emit_hosts(program, hosts)
     tests = record(module, calls)
     compilation = pipeline.compile_program(program, machines, options)
@@ -60,7 +61,7 @@ def build(
     versions, complete = pipeline.versions_used(options), partial(pipeline.complete_hosts, program, hosts)
     write_bundle(program, compilation, machines, emitted, [tests], path, versions, debug, complete=complete)
     pipeline.tell(options, "checking")
-    pipeline.check_recorded_calls(path, options)
+    pipeline.check_recorded_calls(path, options, functions.needed_by(program))
     return Bundle(
         path=path,
         seconds=time.perf_counter() - start,
@@ -73,17 +74,24 @@ def build(
     )
 
 
-def explain(module: Callable[..., Any], examples: object, options: BuildOptions | None = None) -> Report:
+def explain(
+    module: Callable[..., Any],
+    examples: object,
+    options: BuildOptions | None = None,
+    host_calls: Sequence[Callable[..., Any]] = (),
+) -> Report:
     """Where ``module`` would be cut, and every problem that keeps it from being built; compiles nothing.
 
     Takes the arguments of ``build``; raises ``UsageError`` when they are wrong, but reports problems of the model.
     """
+    from toolchain.frontend import HostCalls
     from toolchain.pipeline import check_module, explore_program
 
+    functions = HostCalls(host_calls)
     calls = as_examples(examples)
     check_module(module)
     try:
-        return report_program(explore_program(module, calls, options or BuildOptions()))
+        return report_program(explore_program(module, calls, options or BuildOptions(), functions))
     except UnsupportedModelError as error:
         return Report(None, (), error.problems)
 
@@ -98,6 +106,7 @@ def verify(
     target: str | None = None,
     random_inputs: Callable[[int, int], Iterable[Any]] | None = None,
     progress: ProgressCallback | None = None,
+    host_calls: Sequence[Callable[..., Any]] = (),
 ) -> Verdict:
     """Compares a bundle with ``module`` in eager PyTorch.
 
@@ -106,9 +115,11 @@ def verify(
     target:        which of the bundle's targets runs; None is the best for this machine.
     random_inputs: (n, seed) to n calls, where plain random numbers make no sensible input.
     progress:      is told (stage, done, total).
+    host_calls:    as for ``build``; also functions marked by ``host_call`` that cannot be imported.
 
     A disagreement is a verdict, not an error. Raises ``UsageError`` and ``runtime_py.SessionError``.
     """
+    from toolchain.frontend import HostCalls
     from toolchain.pipeline import check_module
     from toolchain.verification import verify_bundle
 
@@ -123,4 +134,5 @@ def verify(
         target=target,
         random_inputs=random_inputs,
         progress=progress,
+        host_calls=HostCalls(host_calls),
     )

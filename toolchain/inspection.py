@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime_py.format import BlockSummary, FunctionSummary, Manifest
+from runtime_py.format import BlockSummary, FunctionSummary, HostCall, Manifest, ValueType
+from runtime_py.host_calls import kind_of_type
 from runtime_py.integrity import read_manifest
 
 
@@ -62,6 +63,20 @@ def describe_block(block: BlockSummary) -> tuple[str, str, str, str]:
             goes = terminator
     name = f"{block.id}{' (loop)' if block.is_loop_head else ''}"
     return name, place, " ".join(map(str, block.calls)), goes
+
+
+def describe_host_call(call: HostCall) -> tuple[str, str, str]:
+    """A row for people: the function, what it gets, what it has to give."""
+    prefixes = [""] * (len(call.parameters) - len(call.keywords)) + [f"{keyword}=" for keyword in call.keywords]
+    takes = ", ".join(f"{prefix}{_shown(type)}" for prefix, type in zip(prefixes, call.parameters, strict=True))
+    gives = ", ".join(map(_shown, call.results))
+    return call.function, takes, gives if call.form == "one" else f"({gives})" if gives else "None"
+
+
+def _shown(kind: ValueType) -> str:
+    if kind.kind == "list":
+        return f"list[{', '.join(map(_shown, kind.elements))}]"
+    return str(kind_of_type(kind)).replace("none", "None")
 
 
 def function_title(manifest: Manifest, function: FunctionSummary) -> str:

@@ -18,7 +18,7 @@ from toolchain.bundle import installed_versions
 from toolchain.bundle.replace import check_replaceable
 from toolchain.diagnostics import Problem, UnsupportedModelError, UsageError, VerificationError
 from toolchain.environment import version_number
-from toolchain.frontend import Call, explore
+from toolchain.frontend import Call, HostCalls, explore
 from toolchain.frontend import Dynamic as Marker
 from toolchain.ir import Program
 from toolchain.ir.dot import to_dot
@@ -90,11 +90,19 @@ def _check_output(out: Path) -> None:
         raise UsageError("TC224", f"{out} cannot be written: {folder} is no writable folder", "choose another path")
 
 
-def explore_program(module: Callable[..., Any], examples: Sequence[Example], options: BuildOptions) -> Program:
-    """The optimised program. Raises ``UnsupportedModelError`` with every problem."""
+def explore_program(
+    module: Callable[..., Any],
+    examples: Sequence[Example],
+    options: BuildOptions,
+    host_calls: HostCalls | None = None,
+) -> Program:
+    """The optimised program. Raises ``UnsupportedModelError`` with every problem.
+
+    host_calls: learns which functions the program calls as they are.
+    """
     calls = [Call(*replace_markers(example, lambda marker: Marker(marker.value))) for example in examples]
     tell(options, "exploring")
-    program = explore(module, calls, options.budget, lambda blocks: tell(options, "exploring", blocks))
+    program = explore(module, calls, options.budget, lambda blocks: tell(options, "exploring", blocks), host_calls)
     tell(options, "optimising")
     return run_pipeline(program)
 
@@ -125,18 +133,21 @@ def compile_program(program: Program, machines: Sequence[Target], options: Build
 _REFUSED = ("TC301", "TC302", "TC303")
 
 
-def check_recorded_calls(path: Path, options: BuildOptions) -> None:
+def check_recorded_calls(path: Path, options: BuildOptions, host_calls: Mapping[str, Callable[..., Any]]) -> None:
     """Replays the recorded calls of a new bundle on those of its hosts and targets that run here and in this runtime.
 
+    host_calls: the functions that the bundle calls, by name.
     Raises ``VerificationError`` TC521 unless they do what eager PyTorch did.
     """
     for host in ("python", "vm"):
-        _check_host(path, host, options)
+        _check_host(path, host, options, host_calls)
 
 
-def _check_host(path: Path, host: Literal["python", "vm"], options: BuildOptions) -> None:
+def _check_host(
+    path: Path, host: Literal["python", "vm"], options: BuildOptions, host_calls: Mapping[str, Callable[..., Any]]
+) -> None:
     try:
-        outcomes = replay(path, host=host)
+        outcomes = replay(path, host=host, host_calls=host_calls)
     except runtime_py.SessionError as error:
         # Modules of another compiler than the installed one may need another runtime.
         elsewhere = ("RT303",) if options.iree_compile is not None else ()

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from toolchain.options import Dynamic, Example
+from toolchain.replay import builtin_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,3 @@ def replace_markers(example: Example, replacement: Callable[[Dynamic], Any]) -> 
     arguments = (example.args, dict(example.kwargs))
     args, kwargs = pytree.tree_map(replaced, arguments, is_leaf=lambda leaf: isinstance(leaf, Dynamic))
     return args, kwargs
-
-
-def builtin_base(kind: type[BaseException]) -> type[BaseException]:
-    """The nearest base that every Python knows: what the bundle's host can raise."""
-    return next(base for base in kind.__mro__ if base.__module__ == "builtins")

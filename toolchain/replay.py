@@ -37,11 +37,23 @@ class Outcome:
     matches: bool | None = None
 
 
-def replay(path: Path, target: str | None = None, host: Literal["python", "vm"] = "python") -> tuple[Outcome, ...]:
-    """Every recorded call of the bundle, in order, made by one of its hosts. Raises ``runtime_py.SessionError``."""
+def replay(
+    path: Path,
+    target: str | None = None,
+    host: Literal["python", "vm"] = "python",
+    host_calls: Mapping[str, Callable[..., Any]] | None = None,
+) -> tuple[Outcome, ...]:
+    """Every recorded call of the bundle, in order, made by one of its hosts. Raises ``runtime_py.SessionError``.
+
+    host_calls: as for ``runtime_py.load``.
+    """
     opened = open_bundle(path)
     outcomes = []
-    with runtime_py.load(path, target) if host == "python" else runtime_py.vm.load(path, target) as session:
+    with (
+        runtime_py.load(path, target, host_calls=host_calls)
+        if host == "python"
+        else runtime_py.vm.load(path, target) as session
+    ):
         for test in opened.manifest.tests:
             session.reset()
             for call in load_recording(opened, test):
@@ -68,8 +80,13 @@ def observe(session: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[
         except runtime_py.SessionError:
             raise
         except Exception as error:
-            result, exception = None, (type(error).__name__, str(error))
+            result, exception = None, (builtin_base(type(error)).__name__, str(error))
     return Outcome(result, exception, printed.getvalue())
+
+
+def builtin_base(kind: type[BaseException]) -> type[BaseException]:
+    """The nearest base that every Python knows: what a bundle's host can raise itself."""
+    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
 
 def _matches(outcome: Outcome, call: Call) -> bool:

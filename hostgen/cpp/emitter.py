@@ -10,7 +10,7 @@ from hostgen.cpp.expressions import ExpressionPrinter, is_sure
 from hostgen.cpp.literals import quoted
 from hostgen.cpp.names import RESERVED
 from hostgen.cpp.results import Output, result_expression
-from hostgen.cpp.types import cpp_type, holds_tensors
+from hostgen.cpp.types import cpp_dtype, cpp_type, holds_tensors
 from hostgen.inlining import choose_inlining
 from hostgen.names import name_variables
 from hostgen.ranges import integer_bits
@@ -29,6 +29,7 @@ from hostgen.statements import (
 from hostgen.structure import Assign, structure
 from hostgen.variables import share_variables
 from toolchain.ir import (
+    HOST_CALL,
     Block,
     Branch,
     Call,
@@ -40,9 +41,12 @@ from toolchain.ir import (
     Program,
     Raise,
     Return,
+    TensorType,
+    UserFunction,
     Value,
     instances,
     structure_leaves,
+    user_function,
     values_in,
 )
 from toolchain.ir.signatures import type_of
@@ -67,19 +71,30 @@ class CppFunction:
 
 
 def emit_function(
-    program: Program, function: Function, name: str, output: Output, constant: Callable[[Constant], str]
+    program: Program,
+    function: Function,
+    name: str,
+    output: Output,
+    constant: Callable[[Constant], str],
+    host_calls: Mapping[UserFunction, str],
 ) -> CppFunction:
-    """constant: the expression of a weight that host code reads."""
-    emitter = _Emitter(program, function, output, constant)
+    """constant: the expression of a weight that host code reads. host_calls: members that hold the user's functions."""
+    emitter = _Emitter(program, function, output, constant, host_calls)
     body = "\n".join(_laid_out([*emitter.lines()], 1))
     return CppFunction(name, function.state, emitter.parameters, emitter.changed, body)
 
 
 class _Emitter(StatementEmitter):
     def __init__(
-        self, program: Program, function: Function, output: Output, constant: Callable[[Constant], str]
+        self,
+        program: Program,
+        function: Function,
+        output: Output,
+        constant: Callable[[Constant], str],
+        host_calls: Mapping[UserFunction, str],
     ) -> None:
         super().__init__(_SYNTAX)
+        self._host_calls = host_calls
         self._function = function
         self._entry = program.entries[function.entry]
         self._states = len(program.states)
@@ -139,7 +154,9 @@ class _Emitter(StatementEmitter):
 
     def operations(self, block: Block) -> Iterator[Line]:
         for op in block.operations:
-            if not self._inlining.is_inlined(op):
+            if isinstance(op, HostOp) and op.opcode == HOST_CALL:
+                yield from self._host_call(op)
+            elif not self._inlining.is_inlined(op):
                 yield self._operation(op)
 
     def _operation(self, op: Operation) -> str:
@@ -161,6 +178,21 @@ class _Emitter(StatementEmitter):
             return f"TOOLCHAIN_TRY({text});" if op.opcode == "check" else f"{text};"
         target = names[0] if len(names) == 1 else f"std::tie({', '.join(names)})"
         return f"{assignment(target, text)};" if self._is_sure(op) else f"TOOLCHAIN_ASSIGN({target}, {text});"
+
+    def _host_call(self, op: HostOp) -> Iterator[str]:
+        """What the user's function gives is checked as far as its C++ type leaves it open."""
+        function = user_function(op)
+        arguments = ", ".join(self._print.typed(o, type_of(o)) for o in op.operands)
+        text = f"host_calls_.{self._host_calls[function]}({arguments})"
+        names = [self._names[r] for r in op.results]
+        target = names[0] if function.form == "one" else f"std::tie({', '.join(names)})"
+        yield f"TOOLCHAIN_ASSIGN({target}, {text});" if names else f"TOOLCHAIN_TRY({text});"
+        for name, result in zip(names, op.results, strict=True):
+            if isinstance(result.type, TensorType):
+                extents = ", ".join("-1" if d is None else str(d) for d in result.type.dims)
+                expected = f"{cpp_dtype(result.type.dtype)}, {{{extents}}}"
+                check = f"check(session_, {quoted(function.name)}, {name}, {expected})"
+                yield f"TOOLCHAIN_TRY(toolchain::host_calls::{check});"
 
     def _moving(self, op: HostOp, target: str) -> str:
         """The text of ``op``; a list that it changes needs no copy if the result takes its place in ``target``."""

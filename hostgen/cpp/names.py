@@ -16,6 +16,9 @@ assert errno stdin stdout stderr linux unix i386 NULL EOF NAN INFINITY HUGE_VAL 
 INT64_MIN INT64_MAX SIZE_MAX EDOM ERANGE SIGINT SIGTERM
 """
 # What the generated text itself uses.
-_OURS = "main std toolchain ops Output State load reset clone state trace session session_ state_ run folder uri how"
+_OURS = """
+main std toolchain ops Output State load reset clone state trace session session_ state_ run folder uri how
+HostCalls host_calls host_calls_
+"""
 
 RESERVED = frozenset((*_KEYWORDS.split(), *_MACROS.split(), *_OURS.split()))

@@ -12,6 +12,9 @@ from hostgen.cpp.results import Output, ResultTypes, Struct
 from hostgen.cpp.types import cpp_dtype, cpp_type
 from hostgen.names import distinct_names
 from toolchain.ir import (
+    BOOL,
+    FLOAT,
+    INT,
     Constant,
     EntryPoint,
     Function,
@@ -25,8 +28,11 @@ from toolchain.ir import (
     Return,
     Structure,
     TensorType,
+    Type,
+    UserFunction,
     Value,
     operands_of,
+    user_functions,
 )
 
 
@@ -84,11 +90,25 @@ class StateType:
 
 
 @dataclass(frozen=True, slots=True)
+class HostCall:
+    """A function that the embedding program supplies: a member of the struct ``HostCalls``.
+
+    type: of the member. function: its name in the bundle. described: how the user's program calls it.
+    """
+
+    type: str
+    name: str
+    function: str
+    described: str
+
+
+@dataclass(frozen=True, slots=True)
 class CppProgram:
     """Everything that the templates print.
 
     state: the type of the member that holds the state; empty if there is none.
     constants: names of the weights that host code reads, in the order in which it numbers them.
+    host_calls: what the embedding program supplies.
     """
 
     name: str
@@ -99,6 +119,7 @@ class CppProgram:
     initial: str
     constants: tuple[str, ...]
     copies_inputs: bool
+    host_calls: tuple[HostCall, ...]
 
 
 def class_name(program: Program) -> str:
@@ -128,6 +149,7 @@ def describe_program(program: Program) -> CppProgram:
         initial=f"{states[0].name}{{{', '.join(map(describer.initial, program.initial_state))}}}",
         constants=host_constants(program),
         copies_inputs=any(state.slots for state in states),
+        host_calls=tuple(_host_call(f, member) for f, member in describer.host_calls.items()),
     )
 
 
@@ -139,6 +161,9 @@ class _Describer:
         # Members of a class cannot have its name.
         self._taken = RESERVED | {name} | {state.name for state in states}
         self._results = ResultTypes(self._new_name)
+        functions = user_functions(program)
+        wishes = [f.name.rpartition(":")[2].rpartition(".")[2] for f in functions]
+        self.host_calls = dict(zip(functions, distinct_names(wishes, RESERVED), strict=True))
 
     @property
     def structs(self) -> tuple[Struct, ...]:
@@ -172,7 +197,8 @@ class _Describer:
         return Entry(method, _python(entry), inputs, result, called)
 
     def _run(self, function: Function, result: Output) -> CppFunction:
-        return emit_function(self._program, function, self._new_name(f"run_{function.name}"), result, self._constant)
+        name = self._new_name(f"run_{function.name}")
+        return emit_function(self._program, function, name, result, self._constant, self.host_calls)
 
     def _arguments(self, function: CppFunction, inputs: tuple[Input, ...]) -> tuple[str, ...]:
         state = "state_." if len(self._states) == 1 else f"std::get_if<{function.state}>(&state_)->"
@@ -245,6 +271,22 @@ def _extent(dim: InputDim) -> str:
     if dim.size is not None:
         return str(dim.size)
     return f"{dim.minimum}.." if dim.maximum is None else f"{dim.minimum}..{dim.maximum}"
+
+
+def _host_call(function: UserFunction, member: str) -> HostCall:
+    positional = [""] * (len(function.parameters) - len(function.keywords))
+    names = positional + distinct_names(function.keywords, RESERVED)
+    types = map(_passed_type, function.parameters)
+    parameters = ", ".join(f"{type} {name}".rstrip() for type, name in zip(types, names, strict=True))
+    results = ", ".join(map(cpp_type, function.results))
+    gives = f"Result<{results if function.form == 'one' else f'std::tuple<{results}>'}>" if results else "Status"
+    return HostCall(f"std::function<toolchain::{gives}({parameters})>", member, quoted(function.name), str(function))
+
+
+def _passed_type(kind: Type | None) -> str:
+    """The type of a parameter: what is more than a word goes by reference."""
+    text = cpp_type(kind)
+    return text if kind in (INT, FLOAT, BOOL, None) else f"const {text}&"
 
 
 def _state(program: Program, index: int) -> StateType:

@@ -4,6 +4,7 @@
 ``function(rt, *state values, *inputs)`` and returns the result as a plain Python structure. It uses
 
 - ``rt.calls[n](*operands)``: the n-th of ``toolchain.ir.instances(program)``; one result comes bare, several as tuple;
+- ``rt.host_calls[n](*operands)``: the n-th of ``toolchain.ir.user_functions(program)``, a function of the user's;
 - ``rt.constants["name"]``: a weight that crosses a block border or is returned;
 - ``rt.decide(block id, condition) -> bool``: at every branch, data or size;
 - ``rt.commit(next state, (state values...), ((input index, new value)...))``: last before a return or raise, and only
@@ -27,14 +28,16 @@ import jinja2
 
 from hostgen.names import distinct_names
 from hostgen.python.emitter import RESERVED, emit_function
-from toolchain.ir import Program
+from toolchain.ir import Program, user_functions
 
 
 def generate(program: Program) -> Mapping[str, str]:
     """``{"program.py": text}`` for a partitioned program."""
     names = distinct_names([f.name for f in program.functions], RESERVED | {"FUNCTIONS"})
     functions = [emit_function(program, f, name) for f, name in zip(program.functions, names, strict=True)]
-    return {"program.py": _template().render(name=program.name, functions=functions)}
+    host_calls = map(str, user_functions(program))
+    text = _template().render(name=program.name, functions=functions, host_calls=list(host_calls))
+    return {"program.py": text}
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,9 +27,23 @@ from hostgen.statements import (
 )
 from hostgen.structure import Assign, structure
 from hostgen.variables import share_variables
-from toolchain.ir import Block, Branch, Call, Function, HostOp, Operation, Program, Raise, Return, instances
+from toolchain.ir import (
+    Block,
+    Branch,
+    Call,
+    Function,
+    HostOp,
+    Operation,
+    Program,
+    Raise,
+    Return,
+    instances,
+    user_functions,
+)
 
-RESERVED = frozenset((*keyword.kwlist, *dir(builtins), "rt", "ops", "calls", "decide"))
+# What functions use of the runtime, as variables of their own.
+_BOUND = ("calls", "host_calls", "decide")
+RESERVED = frozenset((*keyword.kwlist, *dir(builtins), "rt", "ops", *_BOUND))
 _SYNTAX = Syntax("break", "continue", "True", "not ", "{} = True", "{} = False")
 
 
@@ -47,7 +62,7 @@ def emit_function(program: Program, function: Function, name: str) -> PythonFunc
     emitter = _Emitter(program, function)
     lines = list(_laid_out(emitter.lines(), 1))
     text = "\n".join(lines)
-    bound = [name for name in ("calls", "decide") if f"{name}[" in text or f"{name}(" in text]
+    bound = [name for name in _BOUND if re.search(rf"\b{name}[\[(]", text)]
     if bound:
         lines.insert(0, f"{INDENT}{', '.join(bound)} = {', '.join(f'rt.{name}' for name in bound)}")
     return PythonFunction(name, function.entry, function.state, emitter.parameters, "\n".join(lines))
@@ -61,7 +76,8 @@ class _Emitter(StatementEmitter):
         self._inlining = choose_inlining(function)
         variables = share_variables(function, self._inlining)
         self._names = name_variables(program, function, variables, RESERVED | flag_names(function))
-        self._print = ExpressionPrinter(self._names.__getitem__, self._inlining, integer_bits(function))
+        functions = {f: i for i, f in enumerate(user_functions(program))}
+        self._print = ExpressionPrinter(self._names.__getitem__, self._inlining, integer_bits(function), functions)
 
     @property
     def parameters(self) -> list[str]:

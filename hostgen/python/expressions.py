@@ -9,7 +9,19 @@ from hostgen.expressions import ATOM, Expression
 from hostgen.inlining import Inlining
 from hostgen.names import host_function
 from hostgen.ranges import SAFE_BITS
-from toolchain.ir import FLOAT, Constant, HostOp, Leaf, Object, Operand, Structure, Value
+from toolchain.ir import (
+    FLOAT,
+    HOST_CALL,
+    Constant,
+    HostOp,
+    Leaf,
+    Object,
+    Operand,
+    Structure,
+    UserFunction,
+    Value,
+    user_function,
+)
 from toolchain.ir import Mapping as MappingNode
 from toolchain.ir import Sequence as SequenceNode
 
@@ -43,13 +55,21 @@ def negated(condition: Expression) -> str:
 class ExpressionPrinter:
     """Prints operands, host operations and results of one function.
 
-    variable: the name of a value's variable. bits: bounds of integers (``hostgen.ranges``).
+    variable: the name of a value's variable. bits: bounds of integers (``hostgen.ranges``). host_calls: numbers of the
+    user's functions.
     """
 
-    def __init__(self, variable: Callable[[Value], str], inlining: Inlining, bits: Mapping[Value, int]) -> None:
+    def __init__(
+        self,
+        variable: Callable[[Value], str],
+        inlining: Inlining,
+        bits: Mapping[Value, int],
+        host_calls: Mapping[UserFunction, int],
+    ) -> None:
         self._variable = variable
         self._made_by = inlining.made_by
         self._bits = bits
+        self._host_calls = host_calls
 
     def operand(self, operand: Operand) -> Expression:
         match operand:
@@ -77,6 +97,9 @@ class ExpressionPrinter:
             case "select":
                 condition, a, b = (self.operand(o).within(_TERNARY + 1) for o in op.operands)
                 return Expression(f"{a} if {condition} else {b}", _TERNARY)
+            case _ if op.opcode == HOST_CALL:
+                arguments = ", ".join(self.operand(o).text for o in op.operands)
+                return Expression(f"host_calls[{self._host_calls[user_function(op)]}]({arguments})")
             case _:
                 return self._call(f"ops.{host_function(op.opcode)}", op)
 

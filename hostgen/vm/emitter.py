@@ -29,6 +29,7 @@ from hostgen.vm.types import (
 from toolchain.diagnostics import Problem
 from toolchain.ir import (
     BOOL,
+    HOST_CALL,
     UNKNOWN_LOCATION,
     Block,
     Branch,
@@ -197,6 +198,9 @@ class _Emitter:
                 self._subgraph(op)
             case HostOp(opcode=opcode) if opcode in TEXT_OPCODES:
                 self._texts.define(op)
+            case HostOp(opcode=opcode) if opcode == HOST_CALL:
+                hint = "build for the Python or the C++ host, or compute it with torch"
+                raise Inexpressible(f"a call of {op.attributes[0]}", hint)
             case HostOp(opcode="print" | "warn"):
                 raise Inexpressible(f"{op.opcode}()", "return the values, and print them in the calling program")
             case HostOp(opcode="check"):

@@ -17,7 +17,8 @@ import runtime_py
 import runtime_py.vm
 from runtime_py import Decision
 from toolchain import Example
-from toolchain.recording import builtin_base, call_arguments
+from toolchain.recording import call_arguments
+from toolchain.replay import builtin_base
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ PATHS = {
     "caption_googlenet_lstm": 10,
     "caption_resnext_attention": 8,
     "convnet_aig": 4,
+    "ctc_lexicon": 3,
     "deebert": 6,
     "deep_equilibrium": 6,
     "early_exit_vit": 4,

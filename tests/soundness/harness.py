@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from toolchain.diagnostics import UnsupportedModelError
-from toolchain.frontend import Call, Dynamic, explore
+from toolchain.frontend import Call, Dynamic, HostCalls, explore
 from toolchain.ir import EntryPoint, Leaf, Mapping, Object, Program, Structure, Value
 from toolchain.ir import Sequence as SequenceStructure
 from toolchain.ir.interpreter import Interpreter, Outcome
@@ -49,18 +49,21 @@ def check(
     expect: str = "right",
     examples: int | None = None,
     torch_texts: bool = False,
+    host_calls: Sequence[Callable[..., Any]] = (),
 ) -> Program | None:
     """The raw program, after it has been compared with ``program`` on all ``inputs``, called in order; None if refused.
 
     expect:   "right", a code that the refusal must carry, or "any".
     examples: how many of the inputs are given as examples (all of them, unless stated).
     torch_texts: the exceptions are PyTorch's own; only their types must agree, since the texts name values.
+    host_calls: as for ``toolchain.build``.
     """
     if isinstance(program, torch.nn.Module):
         program.eval().requires_grad_(False)
     calls = [Call(copy.deepcopy(args), {}) for args in inputs[:examples]]
+    known = HostCalls(host_calls)
     try:
-        raw = explore(program, calls, budget=BUDGET)
+        raw = explore(program, calls, budget=BUDGET, host_calls=known)
     except UnsupportedModelError as refusal:
         if expect == "right":
             raise AssertionError(str(refusal)) from refusal
@@ -70,7 +73,7 @@ def check(
     verify(raw)
     optimised = run_pipeline(raw, verify=True)
     # Before eager runs: constants of the program share memory with the module, and globals with the function.
-    runs = [_run(p, inputs) for p in (raw, optimised)]
+    runs = [_run(p, inputs, known) for p in (raw, optimised)]
     eager = _run_eager(copy.deepcopy(program), inputs)
     for number, wanted in enumerate(eager):
         for name, run in zip(("explored", "optimised"), runs, strict=True):
@@ -82,10 +85,15 @@ def check(
     return raw
 
 
-def refused(program: Callable[..., Any], inputs: Sequence[Arguments], code: str) -> UnsupportedModelError:
+def refused(
+    program: Callable[..., Any],
+    inputs: Sequence[Arguments],
+    code: str,
+    host_calls: Sequence[Callable[..., Any]] = (),
+) -> UnsupportedModelError:
     """The refusal of ``program``, which must carry ``code`` first."""
     try:
-        explore(program, [Call(args, {}) for args in inputs], budget=BUDGET)
+        explore(program, [Call(args, {}) for args in inputs], budget=BUDGET, host_calls=HostCalls(host_calls))
     except UnsupportedModelError as refusal:
         _check_refusal(refusal, code)
         return refusal
@@ -105,8 +113,8 @@ def _check_refusal(refusal: UnsupportedModelError, expect: str) -> None:
 # ---- running
 
 
-def _run(program: Program, inputs: Sequence[Arguments]) -> list[Observation]:
-    interpreter = Interpreter(program)
+def _run(program: Program, inputs: Sequence[Arguments], host_calls: HostCalls) -> list[Observation]:
+    interpreter = Interpreter(program, host_calls.functions)
     observations = []
     for args in inputs:
         number, leaves = _entry_of(program, copy.deepcopy(args))

@@ -35,9 +35,11 @@ from toolchain.ir import (
     Terminator,
     TupleType,
     Type,
+    UserFunction,
     Value,
     edges_of,
     instances,
+    user_functions,
 )
 
 _ScalarName = Literal["int", "float", "bool", "str"]
@@ -92,6 +94,16 @@ def describe_initial(value: Operand) -> fmt.InitialValue:
     if isinstance(value, Constant):
         return fmt.InitialValue(weight=value.name)
     return fmt.InitialValue(literal=to_constant(value))
+
+
+def describe_host_calls(program: Program) -> tuple[fmt.HostCall, ...]:
+    return tuple(map(_host_call, user_functions(program)))
+
+
+def _host_call(function: UserFunction) -> fmt.HostCall:
+    parameters = tuple(fmt.ValueType("none") if p is None else describe_type(p) for p in function.parameters)
+    results = tuple(map(describe_type, function.results))
+    return fmt.HostCall(function.name, function.form, parameters, function.keywords, results)
 
 
 def describe_instances(program: Program) -> tuple[fmt.Instance, ...]:

@@ -90,6 +90,7 @@ def _fill(
         hosts=(),
         tests=recorded,
         files=_write_all(root, {**hosts, **test_files, **debug}),
+        host_calls=describe.describe_host_calls(program),
     )
     more = complete(OpenBundle(root, manifest))
     manifest = replace(manifest, hosts=_hosts({**hosts, **more}), files=manifest.files + _write_all(root, more))

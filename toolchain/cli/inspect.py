@@ -43,6 +43,8 @@ def _stored_text(bundle: Path, stored: str) -> str:
 
 
 def _json(inspection: Inspection) -> dict[str, object]:
+    from toolchain.inspection import describe_host_call
+
     manifest = inspection.manifest
     names = ("executables", "subgraphs", "blocks", "decisions", "loops", "host_lines", "bytes", "weight_bytes")
     return {name: getattr(inspection, name) for name in names} | {
@@ -52,11 +54,15 @@ def _json(inspection: Inspection) -> dict[str, object]:
         "entries": [entry.name for entry in manifest.entries],
         "states": len(manifest.states),
         "tests": [test.name for test in manifest.tests],
+        "host_calls": [
+            dict(zip(("function", "takes", "gives"), describe_host_call(call), strict=True))
+            for call in manifest.host_calls
+        ],
     }
 
 
 def _text(inspection: Inspection) -> str:
-    from toolchain.inspection import describe_block, function_title
+    from toolchain.inspection import describe_block, describe_host_call, function_title
 
     manifest = inspection.manifest
     rows = (
@@ -70,6 +76,8 @@ def _text(inspection: Inspection) -> str:
         ("bytes", f"{inspection.bytes} ({inspection.weight_bytes} of weights)"),
     )
     parts = [table(("bundle", manifest.name), rows)]
+    if manifest.host_calls:
+        parts.append(table(("host call", "takes", "gives"), [*map(describe_host_call, manifest.host_calls)]))
     for function in manifest.functions:
         blocks = [describe_block(block) for block in function.blocks]
         parts.append(f"{function_title(manifest, function)}\n{table(('block', 'source', 'calls', 'goes to'), blocks)}")

@@ -42,7 +42,7 @@ def load_model_file(spec: str) -> ModelFile:
     """Loads ``FILE.py`` or ``FILE.py:factory``. Raises ``UsageError`` TC220 when the file does not deliver."""
     head, colon, factory = spec.rpartition(":")
     path, factory = (Path(head), factory) if colon and factory.isidentifier() else (Path(spec), "model")
-    source = _import_file(path)
+    source = import_file(path)
     missing = [name for name in (factory, "example_inputs") if not callable(getattr(source, name, None))]
     if missing:
         raise _unusable(path, f"does not define {' and '.join(f'{name}()' for name in missing)}")
@@ -55,7 +55,7 @@ def load_model_file(spec: str) -> ModelFile:
     return ModelFile(path, module, as_examples(calls), getattr(source, "random_inputs", None))
 
 
-def _import_file(path: Path) -> ModuleType:
+def import_file(path: Path) -> ModuleType:
     """Imports ``path`` under its own name, so that a bundle can name the classes that the model returns."""
     path = path.resolve()
     if not path.is_file():

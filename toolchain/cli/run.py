@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from toolchain.cli.modelfile import import_file
 from toolchain.cli.output import json_option, show
 from toolchain.diagnostics import UsageError
 
@@ -22,9 +23,12 @@ MISMATCH = 4
 @click.option(
     "--input", "inputs", multiple=True, type=click.Path(path_type=Path), help="A .npy file; one per argument."
 )
+@click.option(
+    "--model", type=click.Path(path_type=Path), help="The model file, if it has functions that the bundle calls."
+)
 @click.option("--target", help="The bundle's target to run  [default: the best for this machine]")
 @json_option
-def run(bundle: Path, inputs: tuple[Path, ...], target: str | None, as_json: bool) -> int:
+def run(bundle: Path, inputs: tuple[Path, ...], model: Path | None, target: str | None, as_json: bool) -> int:
     """Runs a bundle.
 
     On the calls that were recorded in eager PyTorch when it was built, or on one call with arrays from files. The exit
@@ -33,6 +37,8 @@ def run(bundle: Path, inputs: tuple[Path, ...], target: str | None, as_json: boo
     # Not at the top: it brings in NumPy and IREE, which `toolchain --help` need not wait for.
     from toolchain.replay import replay, run_once
 
+    if model is not None:
+        import_file(model)  # from now on its functions are found by name
     outcomes = (run_once(bundle, _arrays(inputs), target),) if inputs else replay(bundle, target)
     show(as_json, {"calls": [_json(outcome) for outcome in outcomes]}, "\n".join(_text(outcomes)))
     return MISMATCH if any(outcome.matches is False for outcome in outcomes) else 0

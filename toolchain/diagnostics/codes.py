@@ -205,7 +205,7 @@ _MODEL = (
         "TC160",
         "native code",
         "Native code, or the outside world, is called with values that are only known at run time.",
-        "Use PyTorch operations, or do it outside of the model.",
+        "Use PyTorch operations, or make the function a host call: `toolchain.host_call`.",
     ),
     Code(
         "TC161",
@@ -218,6 +218,24 @@ _MODEL = (
         "not available",
         "A function that makes no sense in a staged program is called, such as one that inspects the interpreter.",
         "Follow the hint of the message.",
+    ),
+    Code(
+        "TC163",
+        "result of a host call",
+        "What a host call gives is neither declared nor known from an example.",
+        "Declare it with `toolchain.host_call(result=...)`, or add an example that makes the call.",
+    ),
+    Code(
+        "TC164",
+        "host call",
+        "A host call gets something that cannot be handed to it, or has the name of another function.",
+        "Hand it tensors, numbers, strings and lists of them; give functions distinct names.",
+    ),
+    Code(
+        "TC165",
+        "host call in a try statement",
+        "A host call is made where the program itself would see what it raises.",
+        "Make the call outside of the `try` or `with` statement.",
     ),
     Code(
         "TC170",
@@ -311,8 +329,8 @@ _USAGE = (
     Code(
         "TC228",
         "host calls",
-        "Functions are given as host calls; no host supports them.",
-        "Do it outside of the model.",
+        "Something that is no function, has no name, or is declared wrongly is made a host call.",
+        "Pass a function, give it a name, and declare what it gives with types and `toolchain.TensorType`.",
     ),
 )
 
@@ -421,6 +439,12 @@ _BUNDLE = (
     Code("RT104", "file changed", "A file of the bundle is missing, or not what the manifest says.", _REBUILD),
     Code("RT105", "unsafe path", "A path of the bundle leads out of it.", _REBUILD),
     Code("RT106", "host program", "The bundle holds no usable Python host program.", "Build it with `--host python`."),
+    Code(
+        "RT107",
+        "host call",
+        "A function that the bundle calls is not there, or one is given that it does not call.",
+        "Pass it: `runtime_py.load(..., host_calls={name: function})`; in C++ as a member of `HostCalls`.",
+    ),
 )
 
 _INPUTS = (
@@ -476,6 +500,12 @@ _DEVICE = (
         "Keep integers within 64 bits.",
     ),
     Code("RT308", "out of fuel", "A forced run made more decisions than allowed.", "Raise the limit."),
+    Code(
+        "RT309",
+        "result of a host call",
+        "A function that the bundle calls gave something else than it was built for.",
+        "Declare what it gives with `toolchain.host_call(result=...)`, or build with an example of it.",
+    ),
 )
 
 _ALL = (*_MODEL, *_USAGE, *_LOWERING, *_ENVIRONMENT, *_VERIFICATION, *_BUNDLE, *_INPUTS, *_DEVICE)

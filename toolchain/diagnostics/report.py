@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from toolchain.diagnostics.errors import Problem
 from toolchain.diagnostics.render import render_problems
-from toolchain.ir import Block, Branch, HostOp, Location, Program, Raise, instances
+from toolchain.ir import HOST_CALL, Block, Branch, HostOp, Location, Program, Raise, instances
 
 # Host operations that a reader should know of; the rest is plain scalar arithmetic.
 _NOTABLE_HOST_OPS = {
@@ -27,7 +27,7 @@ _NOTABLE_HOST_OPS = {
 class Cut:
     """A place where static tensor code ends and the host takes over.
 
-    kind:         "decision", "loop", "read", "check", "raise", "effect" or "list".
+    kind:         "decision", "loop", "read", "check", "raise", "effect", "call" or "list".
     file, line:   the user's source (1-based line).
     function:     the enclosing function of the user.
     message:      what the host does there.
@@ -111,6 +111,8 @@ def _cuts_of(block: Block) -> Iterator[tuple[str, Location, str]]:
         if isinstance(op, HostOp) and op.opcode in _NOTABLE_HOST_OPS:
             kind, message = _NOTABLE_HOST_OPS[op.opcode]
             yield kind, op.location, message
+        if isinstance(op, HostOp) and op.opcode == HOST_CALL:
+            yield "call", op.location, f"the host calls {op.attributes[0]}"
     end = block.terminator
     if isinstance(end, Branch):
         what = "values" if end.kind == "data" else "the extents"

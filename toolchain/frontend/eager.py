@@ -18,6 +18,7 @@ import torch
 
 from toolchain.diagnostics import VerificationError
 from toolchain.frontend.context import Staged, pop_context, push_context
+from toolchain.frontend.host_calls import HostCalls
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.machine.interpreter import Finished, Machine
@@ -226,16 +227,23 @@ class _Driver:
 
 
 def run_eager(
-    module: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], decide: Decide, fuel: int = 100_000
+    module: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    decide: Decide,
+    fuel: int = 100_000,
+    host_calls: HostCalls | None = None,
 ) -> EagerRun:
     """Calls ``module`` in the machine.
 
     decide: chooses the answers. fuel: the run ends, incomplete, at the first decision beyond this number.
+    host_calls: learns what functions give that are called as they are.
     Raises ``NotFollowed`` for what the machine does not run.
     """
     machine = Machine(_Driver())
     recorder = EagerRecorder(machine, decide, fuel)
     machine.recorder = recorder  # type: ignore[assignment]
+    machine.calls.host_calls.known = host_calls or HostCalls()
     push_context(recorder)
     try:
         with torch.no_grad(), Margins(), warnings.catch_warnings():

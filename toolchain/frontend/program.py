@@ -17,10 +17,11 @@ from toolchain.frontend.explorer import STATE, BudgetExceeded, Explorer
 from toolchain.frontend.functional import fresh_root
 from toolchain.frontend.graph import build_functions, state_order, states_of
 from toolchain.frontend.heap import Snapshot, World
+from toolchain.frontend.host_calls import HostCalls
 from toolchain.frontend.machine import polyfills
 from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.nodes import Arrival, Exit, Node, Outcome
-from toolchain.frontend.signals import Unsupported
+from toolchain.frontend.signals import ExamplesNeeded, Unsupported
 from toolchain.frontend.staged import operand_of, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.templates import fresh_extent
@@ -31,7 +32,12 @@ class ProgramExplorer:
     """Explores one callable."""
 
     def __init__(
-        self, module: Callable[..., Any], calls: Sequence[Call], budget: int, progress: Callable[[int], None] | None
+        self,
+        module: Callable[..., Any],
+        calls: Sequence[Call],
+        budget: int,
+        progress: Callable[[int], None] | None,
+        host_calls: HostCalls,
     ) -> None:
         self._module = module
         self._target = module.forward if isinstance(module, torch.nn.Module) else module
@@ -40,6 +46,7 @@ class ProgramExplorer:
         self.explorer = Explorer(self.world, self.constants, budget, progress)
         self.explorer.expand = self._expand
         self.explorer.on_return = self._on_return
+        self.explorer.machine.calls.host_calls.known = host_calls
         self.recorder = self.explorer.recorder
         self.entries: list[Entry] = make_entries(self._target, calls, self.recorder.new_value)
 
@@ -192,10 +199,19 @@ def _as_at_build() -> Iterator[None]:
 
 
 def explore_calls(
-    module: Callable[..., Any], calls: Sequence[Call], budget: int, progress: Callable[[int], None] | None = None
+    module: Callable[..., Any],
+    calls: Sequence[Call],
+    budget: int,
+    progress: Callable[[int], None] | None = None,
+    host_calls: HostCalls | None = None,
 ) -> Program:
     """Explores ``module`` for the example calls. Raises UnsupportedModelError with every problem found."""
+    known = host_calls or HostCalls()
     try:
-        return ProgramExplorer(module, calls, budget, progress).run()
+        try:
+            return ProgramExplorer(module, calls, budget, progress, known).run()
+        except ExamplesNeeded:
+            known.observe(module, calls)
+            return ProgramExplorer(module, calls, budget, progress, known).run()
     except BudgetExceeded as stop:
         raise UnsupportedModelError([stop.problem]) from None

@@ -54,6 +54,10 @@ class Unsupported(Signal):
         self.hint = hint
 
 
+class ExamplesNeeded(Signal):
+    """What a host call gives is not known before the examples have been run."""
+
+
 class ExplorationFailed(Exception):
     """Carries the problems out of the exploration."""
 

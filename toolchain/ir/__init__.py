@@ -4,7 +4,8 @@
 user's source line. All nodes are frozen: passes build new ones.
 """
 
-from toolchain.ir.hostops import OPCODES
+from toolchain.ir.host_calls import UserFunction, user_function, user_functions
+from toolchain.ir.hostops import HOST_CALL, OPCODES
 from toolchain.ir.ops import (
     Branch,
     Call,
@@ -68,6 +69,7 @@ from toolchain.ir.values import (
 __all__ = [
     "BOOL",
     "FLOAT",
+    "HOST_CALL",
     "INT",
     "OBJECT",
     "OPCODES",
@@ -106,6 +108,7 @@ __all__ = [
     "Terminator",
     "TupleType",
     "Type",
+    "UserFunction",
     "Value",
     "constants_in",
     "edges_of",
@@ -115,5 +118,7 @@ __all__ = [
     "operands_of",
     "replace_leaves",
     "structure_leaves",
+    "user_function",
+    "user_functions",
     "values_in",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from toolchain.ir.hostops import HOST_CALL
 from toolchain.ir.ops import Call, HostOp, Operation, TensorOp
 from toolchain.ir.types import FLOAT, INT, ScalarType
 from toolchain.ir.values import Operand, Value
@@ -12,7 +13,7 @@ from toolchain.ir.values import Operand, Value
 if TYPE_CHECKING:
     import torch
 
-_EFFECTS = frozenset({"check", "print", "warn", "python_call"})
+_EFFECTS = frozenset({"check", "print", "warn", "python_call", HOST_CALL})
 # Domain errors and negative shift counts.
 _RAISING_MATH = (
     *("pow", "lshift", "rshift"),
@@ -42,7 +43,7 @@ def may_raise(op: Operation) -> bool:
         return not _is_nonzero_literal(op.operands[1])
     if op.opcode in _FROM_FLOAT:
         return _type_of(op.operands[0]) not in (INT, None)
-    return op.opcode in ("check", "python_call") or op.opcode in _RAISING
+    return op.opcode in ("check", "python_call", HOST_CALL) or op.opcode in _RAISING
 
 
 def _is_nonzero_literal(operand: Operand) -> bool:

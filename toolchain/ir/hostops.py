@@ -73,3 +73,11 @@ OTHER = {
 }
 
 OPCODES = frozenset((*ARITHMETIC, *BITWISE, *COMPARISON, *CONVERSION, *MATH, *OTHER))
+
+HOST_CALL = "host_call"
+"""The operation whose meaning is not in the table: ``(operands...) [name, (keywords...), form] -> results...``.
+
+It calls the function ``name``, which the user supplies. Tensors go as arrays, the last operands by keyword; ``form``
+says whether it gives None ("none"), one value ("one") or a tuple of them ("tuple"). It may raise anything, and must
+give the results' types. The executable definition is ``runtime_py.host_calls``.
+"""

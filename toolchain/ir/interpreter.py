@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolchain.diagnostics import ToolchainError
+from toolchain.ir.hostops import HOST_CALL
 from toolchain.ir.ops import Branch, Call, Edge, HostOp, Jump, Operation, Raise, Return, TensorOp
 from toolchain.ir.program import Block, Function, Program, Subgraph
-from toolchain.ir.semantics import Datum, exception_of, run_host_op, run_tensor_op
+from toolchain.ir.semantics import Datum, exception_of, run_host_call, run_host_op, run_tensor_op
 from toolchain.ir.structure import Structure, replace_leaves, structure_leaves
 from toolchain.ir.values import Argument, Constant, Value, map_argument
 
@@ -46,10 +47,11 @@ class _ProgramRaised(Exception):
 
 
 class Interpreter:
-    """A program with its state between calls."""
+    """A program with its state between calls. host_calls: functions by name; others are imported."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, host_calls: Mapping[str, Callable[..., Any]] | None = None) -> None:
         self.program = program
+        self._host_calls = host_calls or {}
         self.reset()
 
     def reset(self) -> None:
@@ -120,6 +122,8 @@ class Interpreter:
             case HostOp():
                 operands = [self._datum(o, environment) for o in op.operands]
                 try:
+                    if op.opcode == HOST_CALL:
+                        return run_host_call(op, operands, self._host_calls)
                     return run_host_op(op, operands)
                 except Exception as error:
                     raise _ProgramRaised from error

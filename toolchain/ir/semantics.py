@@ -11,15 +11,17 @@ import math
 import operator
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import torch
 
+from toolchain.host_calls import HostCall, as_tensor
 from toolchain.ir.effects import overload
+from toolchain.ir.host_calls import Form
 from toolchain.ir.hostops import BITWISE, MATH, OPCODES
 from toolchain.ir.ops import HostOp
-from toolchain.ir.types import INT
+from toolchain.ir.types import INT, TensorType
 
 # What a value is at run time: a tensor, an int, float, bool or str, or a list of these or of tuples of these.
 Datum: TypeAlias = Any
@@ -41,6 +43,22 @@ def run_host_op(op: HostOp, operands: Sequence[Datum]) -> tuple[Datum, ...]:
     if op.results[0].type == INT and not -(2**63) <= result < 2**63:
         raise OverflowError("the result of an integer operation does not fit in 64 bits")
     return (result,)
+
+
+def run_host_call(
+    op: HostOp, operands: Sequence[Datum], functions: Mapping[str, Callable[..., Any]]
+) -> tuple[Datum, ...]:
+    """The results of one call of a user's function: one of ``functions``, or what can be imported by its name.
+
+    Raises what the function raises, and ``runtime_py.DeviceError`` RT309 if it gives other types than ``op.results``.
+    """
+    from runtime_py.host_calls import Kind, Results, by_keyword, find
+
+    name, keywords, form = cast(tuple[str, tuple[str, ...], Form], op.attributes)
+    types = (r.type for r in op.results)
+    kinds = (Kind(t.dtype, t.dims) if isinstance(t, TensorType) else Kind(str(t)) for t in types)
+    _, values = HostCall(find(name, functions), name).call(*by_keyword(operands, keywords), Results(form, tuple(kinds)))
+    return tuple(map(as_tensor, values))
 
 
 def exception_of(name: str, arguments: Sequence[Datum]) -> BaseException:

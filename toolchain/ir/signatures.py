@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from toolchain.ir.hostops import ARITHMETIC, BITWISE, COMPARISON, MATH, OPCODES
+from toolchain.ir.hostops import ARITHMETIC, BITWISE, COMPARISON, HOST_CALL, MATH, OPCODES
 from toolchain.ir.ops import HostOp
 from toolchain.ir.types import BOOL, FLOAT, INT, STR, ListType, ScalarType, TensorType, TupleType, Type
 from toolchain.ir.values import Constant, Operand, Value
@@ -32,7 +32,7 @@ def item_type(dtype: str) -> ScalarType:
 
 def type_problem(op: HostOp) -> str | None:
     """What is wrong with the opcode, operands, attributes or results of ``op``; None when it is well typed."""
-    if op.opcode not in OPCODES:
+    if op.opcode not in OPCODES and op.opcode != HOST_CALL:
         return f"unknown host operation {op.opcode}"
     operands = tuple(type_of(o) for o in op.operands)
     results = tuple(r.type for r in op.results)
@@ -127,6 +127,17 @@ def _python_call(op: HostOp, operands: _Types, results: _Types) -> str | None:
     return _expect(fine, "takes operands and a name, gives one scalar")
 
 
+def _host_call(op: HostOp, operands: _Types, results: _Types) -> str | None:
+    match op.attributes:
+        case (str(), tuple(keywords), "none" | "one" | "tuple" as form):
+            named = len(keywords) <= len(operands) and all(isinstance(k, str) for k in keywords)
+        case _:
+            return "takes a name, keywords and a form"
+    fits = form == "tuple" or len(results) == ("none", "one").index(form)
+    given = all(isinstance(t, TensorType) or t in (*_NUMBERS, STR) for t in results)
+    return _expect(named and fits and given, "takes operands, gives as many tensors and scalars as its form says")
+
+
 def _format(op: HostOp, operands: _Types, results: _Types) -> str | None:
     return _expect(len(op.attributes) == 1 and results == (STR,), "takes one tuple of parts, gives str")
 
@@ -207,6 +218,7 @@ _RULES: dict[str, _Rule] = {
     "dim": _dim,
     "check": _check,
     "python_call": _python_call,
+    HOST_CALL: _host_call,
     "full": _full,
     "format": _format,
     "concat": _concat,

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from toolchain.ir import Block, HostOp, ScalarType, TensorOp, Value, operands_of
 from toolchain.ir.effects import has_effect
+from toolchain.ir.hostops import HOST_CALL
 
 # IREE 3.13 computes wrong positions when one module holds two of these (a canary in tests/lowering tells when that is
 # over): each gets a call of its own.
 ONE_PER_CALL = frozenset(("aten.nonzero.default",))
+
+# What a program may rely on to raise before it goes on with an index or a size.
+_GUARDS = frozenset(("check", HOST_CALL))
 
 
 def levels(block: Block) -> tuple[int, ...]:
@@ -28,7 +32,7 @@ def levels(block: Block) -> tuple[int, ...]:
             level = max(level, latest_check)
         if has_effect(op):
             level = latest_effect = max(level, latest_effect)
-            latest_check = level if isinstance(op, HostOp) and op.opcode == "check" else latest_check
+            latest_check = level if isinstance(op, HostOp) and op.opcode in _GUARDS else latest_check
         if isinstance(op, TensorOp) and op.target in ONE_PER_CALL:
             level = latest_alone = max(level, latest_alone + 1)
         found.append(level)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import runtime_py
+from toolchain.frontend import HostCalls
 from toolchain.frontend.eager import NotFollowed
 from toolchain.ir import Location
 from toolchain.options import Example
@@ -57,6 +58,7 @@ class Forcing:
         names: Sequence[str],
         graph: Graph,
         visible: set[Place],
+        host_calls: HostCalls,
         fuel: int = FUEL,
     ) -> None:
         self._session = session
@@ -64,13 +66,14 @@ class Forcing:
         self._names = names
         self._graph = graph
         self._visible = visible
+        self._host_calls = host_calls
         self._fuel = fuel
         self._native: set[Place] = set()
 
     def attempt(self, edge: BranchEdge, history: Sequence[Example]) -> Attempt:
         """Tries to take ``edge`` in the last call of ``history``; those before it run freely, from the first state."""
         self._session.reset()
-        followed = Followed(self._module, self._names)
+        followed = Followed(self._module, self._names, self._host_calls)
         for earlier in history[:-1]:
             run_host(self._session, earlier)
             followed.call(earlier)

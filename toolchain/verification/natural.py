@@ -9,6 +9,7 @@ from typing import Any
 
 import runtime_py
 from runtime_py.decisions import Decision
+from toolchain.frontend import HostCalls
 from toolchain.frontend.eager import EagerDecision, NotFollowed
 from toolchain.options import Example
 from toolchain.verification.graph import BranchEdge, Graph
@@ -60,9 +61,12 @@ class Judgement:
 class NaturalRuns:
     """Makes calls in order: native Python, the machine and the session each carry their state along."""
 
-    def __init__(self, session: runtime_py.Session, module: Callable[..., Any], graph: Graph) -> None:
+    def __init__(
+        self, session: runtime_py.Session, module: Callable[..., Any], graph: Graph, host_calls: HostCalls
+    ) -> None:
         self._session = session
         self._module = module
+        self._host_calls = host_calls
         self._graph = graph
         self.names = state_names(session.manifest.states)
         self.runs: list[Run] = []
@@ -71,7 +75,8 @@ class NaturalRuns:
 
     def _restart(self) -> None:
         self._session.reset()
-        self._native, self._followed = Native(self._module, self.names), Followed(self._module, self.names)
+        self._native = Native(self._module, self.names)
+        self._followed = Followed(self._module, self.names, self._host_calls)
         self._history: tuple[Example, ...] = ()
 
     def call(self, example: Example, label: str, given: bool) -> Run:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import runtime_py
+from toolchain.frontend import HostCalls
 from toolchain.options import Example, ProgressCallback, as_examples
 from toolchain.recording import one_thread
 from toolchain.results import Infeasible, Verdict
@@ -38,14 +39,15 @@ def verify_bundle(
     target: str | None,
     random_inputs: RandomInputs | None,
     progress: ProgressCallback | None = None,
+    host_calls: HostCalls,
 ) -> Verdict:
     """Compares the bundle at ``path`` with ``module`` in eager PyTorch; arguments as in ``toolchain.verify``.
 
     The examples run in order, then the random inputs, each world carrying its state along. Forced runs start from the
     state after loading. Raises ``runtime_py.SessionError`` when the bundle cannot be loaded or an example does not fit.
     """
-    with one_thread(), runtime_py.load(path, target) as session:
-        return _Verification(session, module, examples, progress).run(random, forced_paths, random_inputs)
+    with one_thread(), runtime_py.load(path, target, host_calls=host_calls.functions) as session:
+        return _Verification(session, module, examples, progress, host_calls).run(random, forced_paths, random_inputs)
 
 
 class _Verification:
@@ -55,14 +57,16 @@ class _Verification:
         module: Callable[..., Any],
         examples: Sequence[Example],
         progress: ProgressCallback | None,
+        host_calls: HostCalls,
     ) -> None:
         self._session = session
+        self._host_calls = host_calls
         self._module = module
         self._examples = examples
         self._progress = progress
         self._graph = Graph(session.manifest)
         self._inputs = InputMaker(session.manifest, examples, SEED)
-        self._natural = NaturalRuns(session, module, self._graph)
+        self._natural = NaturalRuns(session, module, self._graph, host_calls)
         self._covered: set[BranchEdge] = set()
         self._infeasible: dict[BranchEdge, str] = {}
         self._differences: list[str] = []
@@ -112,7 +116,8 @@ class _Verification:
 
     def _force(self) -> None:
         visible = {place_of(d.location) for run in self._natural.runs for d in run.eager}
-        forcing = Forcing(self._session, self._module, self._natural.names, self._graph, visible)
+        names, functions = self._natural.names, self._host_calls
+        forcing = Forcing(self._session, self._module, names, self._graph, visible, functions)
         edges, runs = self._left(), 0
         for number, edge in enumerate(edges):
             self._tell("verifying: forced paths", number, len(edges))

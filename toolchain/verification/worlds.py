@@ -20,10 +20,12 @@ import torch
 import runtime_py
 from runtime_py.decisions import Decision
 from runtime_py.errors import FuelError
+from toolchain.frontend import HostCalls
 from toolchain.frontend.eager import Decide, EagerRun, run_eager
 from toolchain.ir import Location
 from toolchain.options import Example
-from toolchain.recording import builtin_base, call_arguments
+from toolchain.recording import call_arguments
+from toolchain.replay import builtin_base
 from toolchain.verification.outcomes import Outcome
 
 Place = tuple[str, int, str]
@@ -65,12 +67,16 @@ class Native:
 class Followed(Native):
     """A copy of the module that the machine runs, so that its decisions can be seen and forced."""
 
+    def __init__(self, module: Callable[..., Any], names: Iterable[str], host_calls: HostCalls) -> None:
+        super().__init__(module, names)
+        self._host_calls = host_calls
+
     def follow(self, example: Example, decide: Decide, fuel: int = 100_000) -> tuple[Outcome, EagerRun]:
         """Raises ``NotFollowed`` and ``OutOfFuel``."""
         args, kwargs = call_arguments(example)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            run = run_eager(self.module, args, kwargs, decide, fuel)
+            run = run_eager(self.module, args, kwargs, decide, fuel, self._host_calls)
         result = copy.deepcopy(run.result)
         described = _described(run.exception)
         return Outcome(result, described, run.stated, (args, kwargs), self.state(), printed.getvalue()), run

@@ -20,6 +20,7 @@ from toolchain.frontend.machine import border, builtin_calls, polyfills, recurre
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
+from toolchain.frontend.machine.host_calls import HostCaller
 from toolchain.frontend.machine.lists import HostLists, ListMethod
 from toolchain.frontend.machine.objects import Objects
 from toolchain.frontend.machine.tensors import TensorFactory
@@ -91,6 +92,7 @@ class Calls:
         self.tensors = TensorFactory(machine)
         self.arrays = Arrays(machine)
         self.objects = Objects(machine)
+        self.host_calls = HostCaller(machine)
         self._handlers: dict[Any, Any] = builtin_calls.handlers() | torch_calls.handlers()
 
     # ---- dispatch
@@ -98,6 +100,9 @@ class Calls:
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode = PUSH) -> Any:
         """Calls; returns the result, or PUSHED."""
         while True:
+            made = self.host_calls.known.find(function)
+            if made is not None:
+                return self.host_calls.call(made, args, kwargs)
             handler = self._handler(function)
             if handler is not None:
                 return handler(self._machine, args, kwargs, mode)

@@ -78,13 +78,14 @@ class Objects:
         if isinstance(value, HostList):
             return value.operand  # type: ignore[no-any-return]
         if type(value) is tuple:
-            made = context().host("python_call", (self._list(value),), OBJECT, (("builtins:tuple",),))
+            made = context().host("python_call", (self.host_list(value),), OBJECT, (("builtins:tuple",),))
             return made  # type: ignore[no-any-return]
         if type(value) is list:
-            return self._list(value)
+            return self.host_list(value)
         raise Unsupported("TC160", f"a {type(value).__name__} handed to a function that the host program calls")
 
-    def _list(self, values: Any) -> Operand:
+    def host_list(self, values: Any) -> Operand:
+        """A list of the program as a list of the host. Raises Unsupported TC160 for different kinds of elements."""
         recorder = self._machine.recorder
         if not recorder.is_symbolic:
             return [self._operand(v) for v in values]  # type: ignore[return-value]
