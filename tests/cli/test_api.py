@@ -22,6 +22,7 @@ PUBLIC = {
     "Problem",
     "Report",
     "Summary",
+    "TensorType",
     "ToolEnvironmentError",
     "ToolchainError",
     "UnsupportedModelError",
@@ -30,6 +31,7 @@ PUBLIC = {
     "VerificationError",
     "build",
     "explain",
+    "host_call",
     "verify",
 }
 
@@ -54,6 +56,7 @@ def test_the_public_names() -> None:
         ({"targets": "cpu"}, "TC225"),
         ({"targets": ("cpu", "cpu:host")}, "TC225"),
         ({"targets": ("toaster",)}, "TC211"),
+        ({"host_calls": (3,)}, "TC228"),
     ],
 )
 def test_bad_arguments(changes: dict[str, object], code: str, tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def test_options_reach_the_verification(judge: Judge, model: str, capsys: pytest
     assert call.pop("random_inputs")(1, 2) == [([2],)]
     call.pop("progress")("verifying: random inputs", 0, 7)
     assert capsys.readouterr().err == "verifying: random inputs (7)\n"
+    assert call.pop("host_calls").functions == {}
     assert call == {
         "bundle": Path("net.bundle"),
         "module": len,

@@ -39,15 +39,16 @@ def verify_bundle(
     target: str | None,
     random_inputs: RandomInputs | None,
     progress: ProgressCallback | None = None,
-    host_calls: HostCalls,
+    host_calls: HostCalls | None = None,
 ) -> Verdict:
     """Compares the bundle at ``path`` with ``module`` in eager PyTorch; arguments as in ``toolchain.verify``.
 
     The examples run in order, then the random inputs, each world carrying its state along. Forced runs start from the
     state after loading. Raises ``runtime_py.SessionError`` when the bundle cannot be loaded or an example does not fit.
     """
-    with one_thread(), runtime_py.load(path, target, host_calls=host_calls.functions) as session:
-        return _Verification(session, module, examples, progress, host_calls).run(random, forced_paths, random_inputs)
+    known = host_calls or HostCalls()
+    with one_thread(), runtime_py.load(path, target, host_calls=known.functions) as session:
+        return _Verification(session, module, examples, progress, known).run(random, forced_paths, random_inputs)
 
 
 class _Verification:
