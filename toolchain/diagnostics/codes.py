@@ -93,14 +93,8 @@ _MODEL = (
     Code(
         "TC124",
         "search in a list of unknown length",
-        "`in` on a list whose length is only known at run time.",
+        "`in` with tensors and a list whose length is only known at run time, which does not keep identities.",
         "Keep a tensor or a flag beside the list.",
-    ),
-    Code(
-        "TC126",
-        "sort in place",
-        "`list.sort()` on values that are only known at run time.",
-        "Use `items = sorted(items)`.",
     ),
     Code("TC131", "size expression", "A size is computed in a way that the host has no operation for.", _REPORT),
     Code("TC132", "unknown size", "PyTorch asks about a size that has no value at run time.", _REPORT),
@@ -179,8 +173,8 @@ _MODEL = (
     ),
     Code(
         "TC152",
-        "unpacking into a call",
-        "Something that the front end cannot see into is unpacked into the arguments of a call.",
+        "generator for PyTorch",
+        "A generator is given to a function of PyTorch, which demands a list or a tuple.",
         "Make it a list first.",
     ),
     Code(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 import os
 import random
@@ -199,7 +200,9 @@ def _collect(native: Any, polyfill: Any) -> Any:
             return HostList(args[0].operand, args[0].template, args[0].origins)
         if len(args) == 1 and isinstance(args[0], (IndexIter,)) and not operations.needs_machine(args[0]):
             return native(operations.iterate_static(m, args[0]))
-        if len(args) == 1 and (operations.needs_machine(args[0]) or isinstance(args[0], HostList)):
+        if len(args) == 1 and isinstance(args[0], HostList):
+            m.recorder.need_constant(args[0].origins, f"{native.__name__}() of a list of unknown length")
+        if len(args) == 1 and operations.needs_machine(args[0]):
             return m.calls.call(polyfill, args, kwargs, mode)
         if len(args) == 1 and m.calls.special_method(args[0], "__iter__") is not None and native is not dict:
             return m.calls.call(polyfill, args, kwargs, mode)
@@ -240,7 +243,7 @@ def _listed(native: Any) -> Any:
 
 def _iter(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if len(args) == 2:
-        raise Unsupported("TC153", "iter() with a sentinel")
+        return m.calls.call(polyfills.iterate_until, args, {}, mode)
     method = m.calls.special_method(args[0], "__iter__")
     if method is not None:
         return m.calls.call(method, args, {}, ("getiter",))
@@ -410,8 +413,9 @@ def _search(native: str, polyfill: Any) -> Any:
 
 def _list_sort(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
     if border.has_staged(items) or has_tensors(items) or kwargs.get("key") is not None:
-        raise Unsupported("TC126", "list.sort() of values that are only known at run time", "use items = sorted(items)")
+        return m.calls.call(polyfills.sort_, (items,), kwargs, mode)
     items.sort(**kwargs)
+    return None
 
 
 def _dict_get(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -424,8 +428,10 @@ def _dict_get(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _str_join(text: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    if isinstance(args[0], HostList):
+        return m.calls.call(polyfills.join_, (text, *args), {}, mode)
     if operations.needs_machine(args[0]):
-        raise Unsupported("TC152", "str.join() of a generator", "make it a list first")
+        return m.calls.call(polyfills.with_list, (text.join, 0, args, {}), {}, mode)
     parts: list[Any] = []
     for n, part in enumerate(operations.iterate_static(m, args[0])):
         parts.extend((text, part) if n else (part,))
@@ -458,6 +464,7 @@ CONTAINER_METHODS: dict[tuple[str, str], Any] = {
     ("list", "extend"): _list_extend,
     ("list", "index"): _search("index", polyfills.index_),
     ("list", "count"): _search("count", polyfills.count_),
+    ("list", "remove"): _search("remove", polyfills.remove_),
     ("list", "sort"): _list_sort,
     ("tuple", "index"): _search("index", polyfills.index_),
     ("tuple", "count"): _search("count", polyfills.count_),
@@ -500,7 +507,8 @@ def handlers() -> dict[Any, Any]:
         iter: _iter, next: _next, reversed: _reversed,
         max: _extreme("max", polyfills.max_), min: _extreme("min", polyfills.min_),
         all: _polyfilled(all, polyfills.all_), any: _polyfilled(any, polyfills.any_),
-        sum: _polyfilled(sum, polyfills.sum_), sorted: _polyfilled(sorted, polyfills.sorted_),
+        sum: _polyfilled(sum, polyfills.sum_), math.prod: _polyfilled(math.prod, polyfills.prod_),
+        sorted: _polyfilled(sorted, polyfills.sorted_),
         enumerate: _polyfilled(enumerate, polyfills.enumerate_, always=True),
         zip: _polyfilled(zip, polyfills.zip_, always=True), map: _polyfilled(map, polyfills.map_, always=True),
         filter: _polyfilled(filter, polyfills.filter_, always=True),

@@ -115,7 +115,7 @@ class Calls:
             elif isinstance(function, functools._lru_cache_wrapper):
                 return self._cached(function, args, kwargs, mode)
             elif isinstance(function, ListMethod):
-                return self.lists.call(function, args, kwargs)
+                return self.lists.call(function, args, kwargs, mode)
             elif isinstance(function, GeneratorMethod):
                 return self._call_generator_method(function, args, mode)
             elif isinstance(function, torch.nn.Module):
@@ -123,11 +123,11 @@ class Calls:
             elif isinstance(function, type):
                 return self._construct(function, args, kwargs, mode)
             elif isinstance(function, BuiltinMethodType) or not callable(function):
-                return self.native(function, args, kwargs)
+                return self._outside(function, args, kwargs, mode)
             else:
                 inner = type(function).__call__
                 if not is_interpretable(inner):
-                    return self.native(function, args, kwargs)
+                    return self._outside(function, args, kwargs, mode)
                 function, args = inner, (function, *args)
 
     def _handler(self, function: Any) -> Any:
@@ -182,9 +182,7 @@ class Calls:
             return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
         if is_interpretable(cls.__new__):
             return self.call(polyfills.construct, (cls, args, kwargs), {}, mode)
-        if issubclass(cls, (tuple, BaseException)) or cls.__module__ in ("types", "collections"):
-            return cls(*args, **kwargs)
-        return self.native(cls, args, kwargs)
+        return self._outside(cls, args, kwargs, mode)
 
     def special_method(self, owner: Any, name: str) -> Any:
         """The interpretable implementation of a special method in a user's class, or None."""
@@ -197,6 +195,17 @@ class Calls:
         return method if is_interpretable(method) else None
 
     # ---- native code
+
+    def _outside(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
+        """Native code, after the generators that it would iterate over have been run."""
+        position = next((n for n, a in enumerate(args) if isinstance(a, VMGenerator)), None)
+        if position is not None and not _moves_references(function) and not is_torch(function):
+            return self.call(polyfills.with_list, (function, position, args, kwargs), {}, mode)
+        if isinstance(function, type) and (
+            issubclass(function, (tuple, BaseException)) or function.__module__ in ("types", "collections")
+        ):
+            return function(*args, **kwargs)
+        return self.native(function, args, kwargs)
 
     def native(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs ``function`` as it is. Decisions inside it are found by running the block again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from toolchain.frontend.machine import border, protocols
+from toolchain.frontend.machine import border, polyfills, protocols
 from toolchain.frontend.machine import operations as ops
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.handlers import table
@@ -168,18 +168,14 @@ def _call(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @handles("CALL_FUNCTION_EX")
 def _call_function_ex(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    at = -2 if arg & 1 else -1
-    if ops.needs_machine(f.stack[at]):
-        iterable = f.stack[at]
-        f.stack[at] = ()
-        raise Unsupported(
-            "TC152", f"unpacking {type(iterable).__name__} into the arguments of a call", "make it a list first"
-        )
     kwargs = dict(f.stack.pop()) if arg & 1 else {}
-    args = tuple(ops.iterate_static(m, f.stack.pop()))
+    iterable = f.stack.pop()
     function = f.stack.pop()
     f.stack.pop()  # NULL
-    m.call(function, args, kwargs)
+    if ops.needs_machine(iterable):
+        m.call(polyfills.unpacked, (function, iterable, kwargs), {})
+    else:
+        m.call(function, tuple(ops.iterate_static(m, iterable)), kwargs)
 
 
 @handles("MAKE_FUNCTION")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolchain.frontend.context import context
+from toolchain.frontend.machine import polyfills
+from toolchain.frontend.machine.frame import ReturnMode
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import HostList, context_length, operand_of
 from toolchain.frontend.templates import (
@@ -20,6 +22,11 @@ from toolchain.ir import Operand
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
+
+
+_ELEMENT_BY_ELEMENT = {
+    "index": polyfills.index_, "count": polyfills.count_, "remove": polyfills.remove_, "sort": polyfills.sort_,
+}  # fmt: skip
 
 
 class ListMethod:
@@ -53,10 +60,10 @@ class HostLists:
             raise AttributeError(f"'list' object has no attribute '{name}'")
         return ListMethod(items, name)
 
-    def call(self, method: ListMethod, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, method: ListMethod, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
         items, name = method.items, method.name
-        if name in ("index", "count", "remove", "sort"):
-            self._machine.recorder.need_constant(items.origins, f"list.{name}() of a list of unknown length")
+        if name in _ELEMENT_BY_ELEMENT:
+            return self._machine.calls.call(_ELEMENT_BY_ELEMENT[name], (items, *args), kwargs, mode)
         if name == "copy":
             return HostList(items.operand, items.template, items.origins)
         if name == "clear":
@@ -185,9 +192,6 @@ class HostLists:
         if not fits or any(type(p) is list for v in values for p in (v if isinstance(v, tuple) else (v,))):
             recorder.need_constant(origins, "a list of unknown length with elements of different kinds")
         return HostList(list_operand(recorder, values, template, self.make), template, origins)
-
-    def contains(self, items: HostList, value: Any) -> Any:
-        raise Unsupported("TC124", "'in' on a list of unknown length", "keep a tensor or a flag beside the list")
 
     def length(self, items: HostList) -> Any:
         return context_length(items)

@@ -144,8 +144,6 @@ def contains(m: Machine, container: Any, item: Any) -> Any:
         return m.calls.objects.call(operator.contains, (container, item), {}, BOOL)
     if isinstance(item, StagedObject):
         raise Unsupported("TC120", "looking for a value of the host in a container cannot be staged")
-    if isinstance(container, HostList):
-        return m.calls.lists.contains(container, item)
     if isinstance(container, (tuple, list, set, frozenset)) and (
         isinstance(item, StagedNumber) or has_staged(container, 1)
     ):

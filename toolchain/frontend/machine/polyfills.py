@@ -28,6 +28,12 @@ def sum_(iterable: Any, start: Any = 0) -> Any:
     return start
 
 
+def prod_(iterable: Any, *, start: Any = 1) -> Any:
+    for x in iterable:
+        start = start * x
+    return start
+
+
 def list_(iterable: Any) -> Any:
     out = []
     for x in iterable:
@@ -157,10 +163,33 @@ def extend_(target: Any, iterable: Any) -> None:
         target.append(x)
 
 
-def index_(sequence: Any, value: Any) -> Any:
-    for i, x in enumerate(sequence):
+def sort_(items: Any, *, key: Any = None, reverse: bool = False) -> None:
+    for i, x in enumerate(sorted_(items, key=key, reverse=reverse)):
+        items[i] = x
+
+
+def remove_(items: Any, value: Any) -> None:
+    for i, x in enumerate(items):
         if x == value:
-            return i
+            items.pop(i)
+            return
+    raise ValueError("list.remove(x): x not in list")
+
+
+def join_(separator: Any, parts: Any) -> Any:
+    """``str.join`` of a list of unknown length."""
+    text = ""
+    for i, part in enumerate(parts):
+        text = text + separator + part if i else part
+    return text
+
+
+def index_(sequence: Any, value: Any, start: int = 0, stop: Any = None) -> Any:
+    for i, x in enumerate(sequence[start:stop] if start or stop is not None else sequence):
+        if x == value:
+            return i + (start if start >= 0 else max(len(sequence) + start, 0))
+    if isinstance(sequence, tuple):
+        raise ValueError("tuple.index(x): x not in tuple")
     raise ValueError(f"{value!r} is not in list")
 
 
@@ -206,6 +235,14 @@ def contains_by_iteration_(container: Any, item: Any, inverted: bool) -> bool:
     return inverted
 
 
+def contains_equal_(container: Any, item: Any, inverted: bool) -> bool:
+    """Membership of numbers and strings, which nobody tells apart by identity."""
+    for x in container:
+        if x == item:
+            return not inverted
+    return inverted
+
+
 def iterate_next(iterator: Any) -> Any:
     while True:
         try:
@@ -224,6 +261,23 @@ def iterate_items(sequence: Any) -> Any:
             return
         yield x
         n += 1
+
+
+def iterate_until(function: Any, sentinel: Any) -> Any:
+    while True:
+        x = function()
+        if x == sentinel:
+            return
+        yield x
+
+
+def with_list(function: Any, position: int, args: Any, kwargs: Any) -> Any:
+    """Calls native code with the elements of a generator, which it cannot run."""
+    return function(*args[:position], list_(args[position]), *args[position + 1 :], **kwargs)
+
+
+def unpacked(function: Any, iterable: Any, kwargs: Any) -> Any:
+    return function(*tuple_(iterable), **kwargs)
 
 
 def construct(cls: Any, args: Any, kwargs: Any) -> Any:
