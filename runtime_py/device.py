@@ -133,9 +133,10 @@ class _Current(threading.local):
 _current = _Current()
 
 
-def use_device(device: Device | None) -> None:
-    """Makes ``device`` the one that host operations of this thread work on; None: the CPU."""
-    _current.device = device
+def use_device(device: Device | None) -> Device | None:
+    """Makes ``device`` the one that host operations of this thread work on; None: the CPU. Returns the one before."""
+    before, _current.device = _current.device, device
+    return before
 
 
 def current_device() -> Device:

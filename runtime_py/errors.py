@@ -16,6 +16,7 @@ An exception that the user's own program raises is none of these: it comes out a
     RT105 path leaves the bundle  RT205 argument cannot be updated   RT305 used after fork
     RT106 no host program         RT206 value does not convert       RT306 session is closed
     RT107 no function to call                                        RT309 a function gave something else
+                                                                     RT310 a function uses its session
 """
 
 from __future__ import annotations

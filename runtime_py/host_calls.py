@@ -23,7 +23,7 @@ from runtime_py.format import HostCall, ValueType
 Form: TypeAlias = Literal["none", "one", "tuple"]
 """What a function gives: None, one value, or a tuple of values."""
 MARK = "_toolchain_host_call"
-"""The attribute that says of a function in eager PyTorch what it stands for."""
+"""The attribute of what eager PyTorch calls in the place of a function, or of what another decorator has made of it."""
 ARRAY_DTYPES = {d.storage: d.name for d in DTYPES.values() if d.name != "bfloat16"}
 """What arrays can have, and PyTorch's name of it."""
 _SCALARS = (bool, int, float, str)
@@ -157,7 +157,7 @@ def find_all(needed: Sequence[HostCall], given: Mapping[str, Callable[..., Any]]
 def find(name: str, given: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """The one of that name, or what can be imported as ``module:qualified.name``. Raises ``BundleError`` RT107."""
     found = given[name] if name in given else _imported(name)
-    mark = getattr(found, MARK, None)  # then it is what eager PyTorch calls in its place
+    mark = getattr(found, MARK, None)
     return found if mark is None else mark.function
 
 

@@ -87,7 +87,8 @@ class Session:
 
     def __init__(self, loaded: _Loaded) -> None:
         self._loaded = loaded
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._is_running = False
         self._pid = os.getpid()
         self._deciders: list[Decider] = []
         self._runtime: HostRuntime | None = _runtime_of(loaded)
@@ -117,11 +118,13 @@ class Session:
             name = self._loaded.names.get((match.entry, self._state), "")
             runtime.begin(name, preferred_framework(match.leaves), self._deciders)
             inputs = [self._input(leaf) for leaf in match.leaves]
-            use_device(self._loaded.device)
+            before = use_device(self._loaded.device)
+            self._is_running = True
             try:
                 result = runtime.convert(function(runtime, *self._values, *inputs))
             finally:
-                use_device(None)  # what a thread holds on to outlives everything else at exit
+                self._is_running = False
+                use_device(before)  # none as a rule: what a thread holds on to outlives everything else at exit
                 self._apply(runtime.take_commit(), match)
             return result
 
@@ -204,6 +207,9 @@ class Session:
             raise DeviceError("RT305", "the session was made before this process was forked", hint)
         if self._runtime is None:
             raise DeviceError("RT306", "the session is closed", "load the bundle again")
+        if self._is_running:  # the lock lets its own thread in
+            hint = "call another session from the function: the bundle loaded once more, or a clone"
+            raise DeviceError("RT310", "a function that the session calls uses the session", hint)
         return self._runtime
 
     def _function(self, entry: int) -> HostFunction:

@@ -6,9 +6,11 @@ Importing this is cheap: NumPy and the runtime come in with the first call.
 from __future__ import annotations
 
 import functools
+import operator
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import BuiltinMethodType, EllipsisType, MethodType, ModuleType
+from types import BuiltinMethodType, EllipsisType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from toolchain.diagnostics import UsageError
@@ -17,6 +19,7 @@ from toolchain.ir.types import TensorType
 if TYPE_CHECKING:
     from runtime_py.host_calls import Kind, Results
 
+_MARK = "_toolchain_host_call"  # which the runtime knows, too
 _SCALARS = (bool, int, float, str)
 
 
@@ -33,6 +36,17 @@ class HostCall:
     name: str
     declared: object = ...
     is_plain: bool = False
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the name leads to this function, or to none, as far as modules are loaded."""
+        module, _, path = self.name.partition(":")
+        try:
+            found = operator.attrgetter(path)(sys.modules[module])
+        except (KeyError, AttributeError):
+            return True
+        mark = getattr(found, _MARK, None)
+        return (found if mark is None else mark.function) is self.function
 
     @property
     def results(self) -> Results | None:
@@ -79,18 +93,22 @@ def host_call(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        exploring = sys.modules.get("toolchain.frontend.context")
+        if exploring is not None:
+            exploring.refuse_native_call(made.name)
         given, values = made.call(args, kwargs)
         tensors = tuple(map(as_tensor, values))
         return tensors if given.form == "tuple" else tensors[0] if tensors else None
 
-    call._toolchain_host_call = made  # type: ignore[attr-defined]
+    setattr(call, _MARK, made)
     return call
 
 
 def marked(function: object) -> HostCall | None:
-    """What ``host_call`` has made of ``function``; None if it was not asked."""
-    found = getattr(function, "_toolchain_host_call", None)
-    return found if isinstance(found, HostCall) else None
+    """What ``host_call`` says of the function that it has made; None for any other."""
+    found = vars(function).get(_MARK) if isinstance(function, FunctionType) else None
+    # Another decorator may have copied the mark to what it has made of that function.
+    return found if isinstance(found, HostCall) and vars(function).get("__wrapped__") is found.function else None
 
 
 def as_tensor(value: Any) -> Any:

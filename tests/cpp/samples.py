@@ -25,11 +25,11 @@ def build_sample(name: str, out: Path) -> Path:
 
 
 def run_recorded_calls(bundle: Path, folder: Path, flags: str, compiler: str = "g++") -> str:
-    """What the program says about its recorded calls; fails unless all are as eager PyTorch's."""
+    """What the program says about its recorded calls; fails unless all are as eager PyTorch's, or need functions."""
     build(bundle / "host/cpp", folder, flags, compiler)
     [program] = folder.glob("*_run")
     done = run((program, bundle, "--tests"))
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0 or done.stderr.startswith("[RT107]"), done.stdout + done.stderr
     return done.stdout
 
 

@@ -101,6 +101,25 @@ def test_something_else_at_run_time(given: object, bundle: Path) -> None:
     assert caught.value.code == "RT309"
 
 
+def test_a_function_may_use_another_session_but_not_its_own(bundle: Path) -> None:
+    def spell(ids: np.ndarray, separator: str) -> tuple[str, np.ndarray]:
+        return f"inner {inner(np.eye(4, dtype=np.float32)[:3])[0]}", ids
+
+    def again(ids: np.ndarray, separator: str) -> tuple[str, np.ndarray]:
+        session.reset()
+        return "", ids
+
+    with runtime_py.load(bundle) as inner, runtime_py.load(bundle, host_calls={NAME: spell}) as session:
+        text, ids = session(torch.eye(4))
+        assert (text, ids.tolist()) == ("inner a-b-c", [1, 2, 3, 4])
+    with (
+        runtime_py.load(bundle, host_calls={NAME: again}) as session,
+        pytest.raises(runtime_py.DeviceError) as caught,
+    ):
+        session(torch.eye(4))
+    assert caught.value.code == "RT310"
+
+
 def test_functions_that_are_not_there(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(runtime_py.BundleError, match="does not call other") as caught:
         runtime_py.load(bundle, host_calls={"other": print})

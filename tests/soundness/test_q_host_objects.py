@@ -19,6 +19,17 @@ from toolchain.frontend import Call, explore
 from toolchain.passes import run_pipeline
 
 
+def test_what_the_program_would_catch_is_refused():
+    def program(x):
+        try:
+            raw = bytes(x.tolist())
+        except ValueError:
+            return -1
+        return len(raw)
+
+    refused(program, randint(0, 300, 4), "TC165")
+
+
 def test_compression_decides():
     def program(x):
         raw = bytes(x.tolist())

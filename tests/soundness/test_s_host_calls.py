@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -286,6 +288,36 @@ def test_arguments_that_cannot_be_handed_over():
     refused(lambda x: spread(x.bfloat16()), ones(2), "TC164")
     refused(lambda x: np.interp(x, x, x), ones(2), "TC164", host_calls=[np.interp])
     refused(lambda x: np.interp([x[0].item()], x.numpy(), x.numpy()), ones(2), "TC164", host_calls=[np.interp])
+
+
+def test_decorated_once_more():
+    def twice(function):
+        @functools.wraps(function)
+        def wrapper(x):
+            return function(function(x))
+
+        return wrapper
+
+    half_of = twice(host_call(lambda n: n / 2, name="half_of"))
+    program = explore(lambda x: half_of(float(x)), [Call((torch.tensor(8.0),), {})])
+    assert [f.name for f in user_functions(program)] == ["half_of"]
+    functions = {"half_of": half_of}
+    assert Interpreter(program, functions).call(0, [torch.tensor(4.0)]).result.operand == 1.0
+
+
+def test_a_name_that_leads_elsewhere():
+    def impostor(x):
+        return x
+
+    impostor.__qualname__ = "words"
+    refusal = refused(lambda x: host_call(impostor)(x), ones(2), "TC164")
+    assert "leads to another function" in str(refusal)
+
+
+def test_calls_by_native_code():
+    weights = [torch.ones(2), torch.zeros(2)]
+    refused(lambda x: (x, torch.utils._pytree.tree_map(spread, weights)), ones(2), "TC120")
+    check(lambda x: (list(map(spread, [x, x * 2])), max([x, x * 2], key=spread)), randn(3, count=3))
 
 
 def test_two_functions_of_one_name():

@@ -227,8 +227,8 @@ _MODEL = (
     ),
     Code(
         "TC165",
-        "host call in a try statement",
-        "A host call is made where the program itself would see what it raises.",
+        "call of the host in a try statement",
+        "A host call, or a function of Python that the host calls, stands where the program would see what it raises.",
         "Make the call outside of the `try` or `with` statement.",
     ),
     Code(
@@ -499,6 +499,12 @@ _DEVICE = (
         "result of a host call",
         "A function that the bundle calls gave something else than it was built for.",
         "Declare what it gives with `toolchain.host_call(result=...)`, or build with an example of it.",
+    ),
+    Code(
+        "RT310",
+        "session in use",
+        "A function that a bundle calls uses the session that calls it.",
+        "Call another session from it: load the bundle once more, or clone the session before.",
     ),
 )
 

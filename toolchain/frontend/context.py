@@ -66,6 +66,12 @@ def refuse(what: str, hint: str = "") -> NoReturn:
     raise Unsupported("TC120", f"{what} cannot be staged", hint)
 
 
+def refuse_native_call(name: str) -> None:
+    """A function that the host program is to call is called at once, by code that the machine does not interpret."""
+    if _context and context().is_symbolic:
+        refuse(f"a call of {name} by native code", "call it in a loop, or in a comprehension")
+
+
 class Staged:
     """Base of all staged values.
 

@@ -17,6 +17,7 @@ from toolchain.frontend.signals import Unsupported
 from toolchain.host_calls import HostCall, as_host_call, marked
 from toolchain.ir import Program, user_functions
 
+_RENAME = "give it another name: toolchain.host_call(name=...)"
 Kinds = tuple[str, ...]
 """Dtype and rank, or the type, of every argument."""
 
@@ -34,20 +35,24 @@ class HostCalls:
         self._clashes: dict[tuple[str, Kinds], str] = {}
         self._failures: dict[str, str] = {}
         for made in map(as_host_call, given):
-            if self._is_taken(made):
-                raise UsageError("TC228", *_same_name(made))
+            if problem := self._problem(made):
+                raise UsageError("TC228", problem, _RENAME)
             self._plain += [made] if made.is_plain else []
 
     def find(self, function: Any) -> HostCall | None:
         """What the host program calls in the place of ``function``; None if it is none of these functions."""
         found = marked(function) or next((made for made in self._plain if made.function is function), None)
-        if found is not None and self._is_taken(found):
-            raise Unsupported("TC164", *_same_name(found))
+        if found is not None and (problem := self._problem(found)):
+            raise Unsupported("TC164", problem, _RENAME)
         return found
 
-    def _is_taken(self, made: HostCall) -> bool:
-        """Whether another function has the name; otherwise it is that of ``made`` from now on."""
-        return self.functions.setdefault(made.name, made.function) is not made.function
+    def _problem(self, made: HostCall) -> str:
+        """What is wrong with the name; if nothing is, it is that of ``made`` from now on."""
+        if made.name not in self.functions and not made.is_found:
+            return f"the name of the host call {made.name} leads to another function in that module"
+        if self.functions.setdefault(made.name, made.function) is not made.function:
+            return f"two functions have the name {made.name} as host calls"
+        return ""
 
     def needed_by(self, program: Program) -> dict[str, Callable[..., Any]]:
         """The functions that ``program`` calls, by name."""
@@ -91,11 +96,6 @@ class HostCalls:
         unseen = self._failures.get(made.name, f"no example calls it with ({', '.join(kinds)})")
         text = f"what the host call {made.name} gives is not known: {self._clashes.get(key, unseen)}"
         raise Unsupported("TC163", text, "declare it: @toolchain.host_call(result=...)")
-
-
-def _same_name(made: HostCall) -> tuple[str, str]:
-    hint = "give one of them another name: toolchain.host_call(name=...)"
-    return f"two functions have the name {made.name} as host calls", hint
 
 
 def _fresh(value: Any) -> Any:

@@ -11,7 +11,6 @@ from runtime_py.host_calls import ARRAY_DTYPES, Kind, Results
 from toolchain.frontend.constants import dtype_name
 from toolchain.frontend.context import NO_ORIGINS, Staged, scalar_type
 from toolchain.frontend.host_calls import HostCalls, Kinds
-from toolchain.frontend.machine.frame import Frame
 from toolchain.frontend.numbers import StagedNumber
 from toolchain.frontend.signals import ExamplesNeeded, Unsupported
 from toolchain.frontend.staged import Array, HostList, Scalar, StagedStr, operand_of
@@ -53,9 +52,7 @@ class HostCaller:
         if made.results is None and not self.known.is_observed:
             recorder.stop(ExamplesNeeded())
         results = self.known.results(made, kinds)
-        if any(map(_sees_exceptions, self._machine.frames)):
-            text = f"the host call {made.name} inside of a try or with statement, which would see what it raises"
-            raise Unsupported("TC165", text, "make the call outside of the statement")
+        self._machine.refuse_if_seen(f"the host call {made.name}")
         operands = tuple(self._operand(a) for a in (*args, *kwargs.values()))
         attributes = (made.name, tuple(kwargs), results.form)
         return results, recorder.host_many(HOST_CALL, operands, tuple(map(_type, results.kinds)), attributes)
@@ -116,16 +113,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Staged):
         return value.operand
     return [_plain(v) for v in value] if type(value) is list else value
-
-
-def _sees_exceptions(frame: Frame) -> bool:
-    """Whether some code of the frame would run after an exception, other than to put PyTorch's modes back."""
-    handler = frame.info.handler_at(frame.current)
-    while handler is not None:
-        first, second = (i.opname for i in frame.info.instructions[handler.target : handler.target + 2])
-        leave = frame.stack[handler.depth - 1] if second == "WITH_EXCEPT_START" else None
-        is_mode = type(getattr(leave, "__self__", None)).__module__ == "torch.autograd.grad_mode"
-        if not is_mode and first != "COPY":  # with which the end of every except clause passes exceptions on
-            return True
-        handler = frame.info.handler_at(handler.target)
-    return False

@@ -80,6 +80,12 @@ class Machine:
         """Whether an exception raised now could be caught by the program."""
         return any(self._catches(frame) for frame in self.frames)
 
+    def refuse_if_seen(self, what: str) -> None:
+        """Raises Unsupported TC165 if the program would see what ``what`` raises at run time."""
+        if any(map(_sees_exceptions, self.frames)):
+            text = f"{what} inside of a try or with statement, which would see what it raises"
+            raise Unsupported("TC165", text, "make the call outside of the statement")
+
     @staticmethod
     def _catches(frame: Frame) -> bool:
         # A handler that only cleans up and re-raises (with, finally) still observes the exception: it counts as well.
@@ -275,6 +281,19 @@ class Machine:
             self.driver.at_decision(self, condition)
             raise AssertionError("the driver must end the block")
         return known
+
+
+def _sees_exceptions(frame: Frame) -> bool:
+    """Whether some code of the frame would run after an exception, other than to put PyTorch's modes back."""
+    handler = frame.info.handler_at(frame.current)
+    while handler is not None:
+        first, second = (i.opname for i in frame.info.instructions[handler.target : handler.target + 2])
+        leave = frame.stack[handler.depth - 1] if second == "WITH_EXCEPT_START" else None
+        is_mode = type(getattr(leave, "__self__", None)).__module__ == "torch.autograd.grad_mode"
+        if not is_mode and first != "COPY":  # with which the end of every except clause passes exceptions on
+            return True
+        handler = frame.info.handler_at(handler.target)
+    return False
 
 
 __all__ = ["Driver", "Finished", "Machine"]

@@ -29,6 +29,7 @@ _MODULES = frozenset(
 )  # fmt: skip
 _BUILTINS = frozenset((bytes, chr, ord, hex, oct, bin, ascii, complex))
 _COMPARISONS = frozenset((operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne))
+_NEVER_FAIL: frozenset[Any] = frozenset((bool, len, operator.is_, operator.eq, operator.ne))
 _ALIASES = {"_operator": "operator", "_hashlib": "hashlib", "_struct": "struct", "_json": "json"}
 
 
@@ -48,6 +49,8 @@ class Objects:
         if isinstance(function, StagedObject):
             function, args = operator.call, (function, *args)
         operands = tuple(self._operand(v) for v in (*args, *kwargs.values()))
+        if context().is_symbolic and function not in _NEVER_FAIL:
+            self._machine.refuse_if_seen(f"a call of {':'.join(_path_of(function))}")
         target = (":".join(_path_of(function)), *kwargs)
         staged = [v for v in (*args, *kwargs.values()) if isinstance(v, Staged)]
         result = context().host("python_call", operands, kind, (target,))
