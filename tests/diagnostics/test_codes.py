@@ -38,6 +38,21 @@ def test_the_page_is_made_from_the_registry() -> None:
     assert page == render_page(), "run: python -m toolchain.diagnostics.codes > docs/errors.md"
 
 
+# Guards against what no program is known to do.
+WITHOUT_PROGRAM = {
+    "TC131": "every size expression that PyTorch is known to make has an operation of the host",
+    "TC132": "every extent that an operation makes is given a value",
+    "TC133": "constructors that the dispatcher does not see are replaced",
+    "TC155": "constructors are called by statements, which can wait for them",
+}
+
+
+def test_every_refusal_of_a_model_has_a_program_and_its_repair() -> None:
+    examples = {path.stem for path in (REGISTRY.parent / "examples").iterdir()}
+    assert examples | set(WITHOUT_PROGRAM) == {code for code in CODES if code.startswith("TC1")}
+    assert not examples & set(WITHOUT_PROGRAM)
+
+
 def test_every_code_belongs_to_a_family_and_says_what_to_do() -> None:
     families = tuple(family.prefix for family in FAMILIES)
     for code in CODES.values():

@@ -4,6 +4,8 @@
     ```python run              the block is executed; the blocks of a page share their names
     ```python refused=TC101    the block defines f and example; explain must report exactly this code
     ```python accepted         the block defines f and example; explain must report no problem
+    ```python refused=TC171@vm, accepted@vm
+                               the same, and the program is emitted for that host
     ```console run             each "$ command" is run in the page's folder and must print the lines below it;
                                "..." stands for any text, on a line of its own for any lines
 
@@ -20,13 +22,17 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import toolchain
+from toolchain.diagnostics import UnsupportedModelError
+from toolchain.options import as_examples
+from toolchain.pipeline import emit_hosts, explore_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -56,10 +62,10 @@ def run_page(page: Path, folder: Path) -> None:
                 (folder / name).write_text(snippet.text)
             case "python", "run":
                 execute(snippet, where, names)
-            case "python", "accepted":
-                check_problems(snippet, where, [])
+            case "python", marker if marker.startswith("accepted"):
+                check_problems(snippet, where, "", marker.partition("@")[2])
             case "python", "refused", code:
-                check_problems(snippet, where, [code])
+                check_problems(snippet, where, *code.partition("@")[::2])
             case "console", "run":
                 run_console(snippet, where, folder)
             case _:
@@ -89,11 +95,24 @@ def execute(snippet: Snippet, where: str, names: dict[str, object]) -> None:
     exec(compile(snippet.text, where, "exec"), names)
 
 
-def check_problems(snippet: Snippet, where: str, codes: list[str]) -> None:
-    names: dict[str, object] = {"__name__": "page"}
+def check_problems(snippet: Snippet, where: str, code: str, host: str) -> None:
+    """The program of the block has exactly the problem ``code`` (none if empty), if not before then in ``host``."""
+    names: dict[str, Any] = {"__name__": "page"}
     execute(snippet, where, names)
+    if host:
+        assert host_problems(names["f"], names["example"], host) == ({code} if code else set()), where
+        return
     report = toolchain.explain(names["f"], names["example"])
-    assert [problem.code for problem in report.problems] == codes, f"{where}\n{report}"
+    assert [problem.code for problem in report.problems] == ([code] if code else []), f"{where}\n{report}"
+
+
+def host_problems(function: Callable[..., Any], example: object, host: str) -> set[str]:
+    try:
+        program = explore_program(function, as_examples(example), toolchain.BuildOptions())
+        emit_hosts(program, (host,))
+    except UnsupportedModelError as error:
+        return {problem.code for problem in error.problems}
+    return set()
 
 
 def run_console(snippet: Snippet, where: str, folder: Path) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 
 
@@ -47,6 +48,7 @@ FAMILIES = (
     Family("RT3", "Device and execution", "`DeviceError`, a `runtime_py.SessionError`; exit code 1."),
 )
 
+_EXAMPLES = Path(__file__).parent / "examples"
 _REPORT = "This is a limit of the toolchain, not of the model: please report it with the model."
 _REINSTALL = "Install the package again, with the versions of constraints.txt."
 _REBUILD = "Copy the bundle again, or build it again."
@@ -512,8 +514,14 @@ _ALL = (*_MODEL, *_USAGE, *_LOWERING, *_ENVIRONMENT, *_VERIFICATION, *_BUNDLE, *
 CODES = MappingProxyType({code.code: code for code in _ALL})
 
 
+def _example(code: str) -> list[str]:
+    """A program that is refused with ``code``, and the same repaired."""
+    path = _EXAMPLES / f"{code}.md"
+    return ["", path.read_text().rstrip()] if path.exists() else []
+
+
 def render_page() -> str:
-    """The text of docs/errors.md."""
+    """The text of docs/errors.md, with the examples beside this file; a test runs them."""
     lines = [
         "# Errors",
         "",
@@ -524,6 +532,9 @@ def render_page() -> str:
         for code in _ALL:
             if code.code.startswith(family.prefix):
                 lines += ["", f"### {code.code}: {code.title}", "", code.meaning, "", f"*What to do:* {code.remedy}"]
+                lines += (
+                    ["", example.read_text().rstrip()] if (example := _EXAMPLES / f"{code.code}.md").exists() else []
+                )
     return "\n".join(lines) + "\n"
 
 

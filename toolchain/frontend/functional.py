@@ -212,11 +212,11 @@ def _storage_dtype(recorder: Recorder, view: View) -> torch.dtype:
 def _mutate(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments = func._schema.arguments
     written = [a.name for a in arguments if a.alias_info is not None and a.alias_info.is_write]
-    if len(written) != 1:
-        raise Unsupported("TC142", f"aten.{name} changes several tensors in place")
     names = [a.name for a in arguments if not a.kwarg_only]
     at = names.index(written[0]) if written[0] in names else -1
     target = kwargs[written[0]] if at < 0 or at >= len(args) else args[at]
+    if len(written) != 1 or isinstance(target, (list, tuple)):
+        raise Unsupported("TC142", f"aten.{name} changes several tensors in place", "change one after the other")
     rest = {k: v for k, v in kwargs.items() if k != written[0]}
     guard_write(recorder, target)
     if name == "copy_":

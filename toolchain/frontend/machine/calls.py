@@ -430,6 +430,8 @@ def _refuse_hidden_state(function: Any) -> None:
 
 
 def _refuse_native(machine: Machine, function: Any, values: Any) -> None:
+    if isinstance(function, FunctionType) and function.__code__.co_flags & (_CO_COROUTINE | _CO_ASYNC_GENERATOR):
+        raise Unsupported("TC151", f"the async function {function.__qualname__}", "write it without async and await")
     lists = [v for v in values if isinstance(v, HostList) and v.origins]
     if lists:
         machine.recorder.need_constant(lists[0].origins, f"{name_of(function)} of a list of unknown length")
