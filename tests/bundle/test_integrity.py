@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -92,6 +93,9 @@ def test_no_bundle(tmp_path: Path, kind: str) -> None:
     assert code_of(path) == "RT101"
 
 
+_NOT_A_MODULE = b"a module of another kind" * 8
+
+
 def rewrite(bundle: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Changes the manifest's tree, and makes its digest right again."""
     tree = json.loads((bundle / MANIFEST).read_text())
@@ -133,6 +137,21 @@ def test_paths_that_lead_out(gate_bundle_copy: Path, path: str) -> None:
 def test_manifests_that_do_not_fit(gate_bundle_copy: Path, change: Callable[[dict[str, Any]], None], code: str) -> None:
     rewrite(gate_bundle_copy, change)
     assert code_of(gate_bundle_copy) == code
+
+
+def test_a_module_that_is_none(gate_bundle_copy: Path) -> None:
+    """What another release of IREE has compiled looks like this to its runtime."""
+
+    def describe(tree: dict[str, Any]) -> None:
+        for module in tree["modules"]:
+            for file in module["files"].values():
+                (gate_bundle_copy / file["path"]).write_bytes(_NOT_A_MODULE)
+                file.update(sha256=hashlib.sha256(_NOT_A_MODULE).hexdigest(), size=len(_NOT_A_MODULE))
+
+    rewrite(gate_bundle_copy, describe)
+    with pytest.raises(runtime_py.SessionError) as caught:
+        runtime_py.load(gate_bundle_copy)
+    assert caught.value.code == "RT303"
 
 
 def test_deep_nesting_is_refused(gate_bundle_copy: Path) -> None:

@@ -53,6 +53,14 @@ def test_every_refusal_of_a_model_has_a_program_and_its_repair() -> None:
     assert not examples & set(WITHOUT_PROGRAM)
 
 
+def test_every_code_is_brought_about_by_a_test() -> None:
+    """By name in the tests, or by a snippet of the documentation, which tests run."""
+    texts = [p for folder in ("tests", "docs") for p in (ROOT / folder).rglob("*") if p.suffix in (".py", ".md")]
+    named = {c for p in texts if p != Path(__file__) and p.name != "errors.md" for c in CODE.findall(p.read_text())}
+    examples = {path.stem for path in (REGISTRY.parent / "examples").iterdir()}
+    assert sorted(CODES.keys() - named - examples) == sorted(WITHOUT_PROGRAM)
+
+
 def test_every_code_belongs_to_a_family_and_says_what_to_do() -> None:
     families = tuple(family.prefix for family in FAMILIES)
     for code in CODES.values():
