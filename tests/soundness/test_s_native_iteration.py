@@ -137,3 +137,12 @@ def test_iterating_until_a_sentinel():
         return total, reader.at
 
     check(program, _vectors(4, 4, 5, 4))
+
+
+def test_comparing_text_made_from_data():
+    def program(x):
+        name = f"{x[0].item()}"
+        words = [f"{v}" for v in x.tolist()]
+        return name == "2", name != "3", name < "1", "1" in words, words.count("2"), sorted(words)
+
+    check(program, _vectors(3, 4, 2, 3))

@@ -6,7 +6,8 @@ or refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import torch
@@ -14,7 +15,7 @@ import torch
 from toolchain.frontend.context import NO_ORIGINS, Staged, context, refuse, union_origins
 from toolchain.frontend.numbers import wrap_number
 from toolchain.frontend.signals import Origin
-from toolchain.ir import INT, OBJECT, STR, Type
+from toolchain.ir import BOOL, INT, OBJECT, STR, Type
 
 
 class StagedStr(Staged):
@@ -34,10 +35,16 @@ class StagedStr(Staged):
         return concat(other, self)
 
     def __eq__(self, other: object) -> Any:
-        return isinstance(other, (str, StagedStr)) and self.constant("comparison") == _plain(other)
+        return isinstance(other, (str, StagedStr)) and self._compared("eq", operator.eq, other)
 
     def __ne__(self, other: object) -> Any:
-        return not self == other
+        return not isinstance(other, (str, StagedStr)) or self._compared("ne", operator.ne, other)
+
+    def _compared(self, opcode: str, function: Callable[[Any, Any], Any], other: Any) -> Any:
+        """By the host if data is in the text; on each path if paths choose it, since it is there to tell them apart."""
+        if self.origins or getattr(other, "origins", None) or not isinstance(other, (str, StagedStr)):
+            return function(self.constant("comparison"), _plain(other))
+        return wrap(context().host(opcode, (self.operand, operand_of(other)), BOOL), BOOL, True)
 
     def __hash__(self) -> int:
         return hash(self.constant("hash()"))
@@ -66,16 +73,16 @@ class StagedStr(Staged):
     __rmul__ = __mul__
 
     def __lt__(self, other: Any) -> Any:
-        return self.constant("comparison") < _plain(other)
+        return self._compared("lt", operator.lt, other)
 
     def __le__(self, other: Any) -> Any:
-        return self.constant("comparison") <= _plain(other)
+        return self._compared("le", operator.le, other)
 
     def __gt__(self, other: Any) -> Any:
-        return self.constant("comparison") > _plain(other)
+        return self._compared("gt", operator.gt, other)
 
     def __ge__(self, other: Any) -> Any:
-        return self.constant("comparison") >= _plain(other)
+        return self._compared("ge", operator.ge, other)
 
 
 def _plain(text: Any) -> Any:
