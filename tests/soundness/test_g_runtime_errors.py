@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import nn
 
@@ -168,3 +170,41 @@ def test_a_system_without_a_solution():
         return torch.linalg.solve(a, torch.ones(2))
 
     check(program, [(torch.eye(2),), (torch.ones(2, 2),)], torch_texts=True)
+
+
+class _Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+        self.register_buffer("total", torch.zeros(()))
+        self.history = []
+
+    def forward(self, x, i):
+        self.count += 1
+        self.total += x.sum()
+        x.mul_(2)
+        position = i.item()
+        value = x[position] * self.count + self.total
+        self.history = [position]
+        return value / (position - 1), math.sqrt(position), self.history
+
+
+def test_what_a_call_changed_before_its_error_stays():
+    calls = [(torch.ones(3), torch.tensor(i)) for i in (2, 5, 1, 2, -1, -2, 0, 2)]
+    check(_Counting(), calls, examples=1, torch_texts=True)
+
+
+def test_checks_are_no_decisions_before_anything_has_changed():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = 0
+
+        def forward(self, x, i):
+            value = x[i.item()]
+            self.count += 1
+            return value * self.count
+
+    raw = check(Net(), [(torch.ones(3), torch.tensor(i)) for i in (1, 5, 2)], examples=1, torch_texts=True)
+    assert raw is not None
+    assert all(len(function.blocks) == 1 for function in raw.functions)

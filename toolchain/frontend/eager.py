@@ -150,11 +150,11 @@ class EagerRecorder:
     def learn(self, condition: StagedBool, answer: bool) -> None:
         """Nothing to learn: every value is known."""
 
-    def in_try(self) -> bool:
+    def raising_shows(self) -> bool:
         return self._machine.in_try()
 
     def check(self, condition: StagedBool, exception: type[Exception], text: str) -> None:
-        holds = self.decide(condition) if self._machine.in_try() else bool(condition.operand)
+        holds = self.decide(condition) if self.raising_shows() else bool(condition.operand)
         if not holds:
             raise exception(text)
 

@@ -19,7 +19,7 @@ import torch
 from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.context import pop_context, push_context
-from toolchain.frontend.heap import Snapshot, World, capture, is_reachable, restore
+from toolchain.frontend.heap import Snapshot, World, capture, image_of, is_reachable, restore
 from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch
@@ -49,7 +49,7 @@ class Explorer:
     ) -> None:
         self.world = world
         self.machine = Machine(self)
-        self.recorder = Recorder(constants, self.machine.location, self.machine.in_try)
+        self.recorder = Recorder(constants, self.machine.location, self._raising_shows)
         self.machine.recorder = self.recorder
         self.problems: list[Problem] = []
         self.nodes: list[Node] = []
@@ -61,6 +61,7 @@ class Explorer:
         self._queue: list[tuple[tuple[Any, ...], int, Node]] = []
         self._order = itertools.count()
         self._current: Node | None = None
+        self.starts: dict[Any, Snapshot] = {}  # where each function's calls begin
         self._touched: list[Any] | None = None  # the world's changes, while nothing has run since they were looked for
         self._budget = budget
         self._runs = 0
@@ -270,6 +271,23 @@ class Explorer:
         self._touched = touched
         self.recorder.closed = True
         raise PathEnds
+
+    def _raising_shows(self) -> bool:
+        """In ``try`` the program may go on. A call that ends leaves behind what it has changed by then."""
+        return self.machine.in_try() or self._has_left_marks()
+
+    def _has_left_marks(self) -> bool:
+        assert self._current is not None
+        start, versions = self.starts[self._current.function], self.recorder.state.versions
+        if any(s.external and version != start.path.version(s) for s, version in versions.items()):
+            return True
+        for value in self.world.changed():
+            _, before = start.images.get(id(value), (value, None))
+            labels, refs = before or self.world.baseline(value)
+            now_labels, now_refs = image_of(value)
+            if labels != now_labels or any(a is not b for a, b in zip(refs, now_refs, strict=True)):
+                return True
+        return False
 
     def is_reachable(self, value: Any) -> bool:
         return is_reachable(value, self.machine.frames, self.world, self.recorder.state)

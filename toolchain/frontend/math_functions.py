@@ -48,7 +48,7 @@ _DOMAINS: dict[str, tuple[str, float, bool, tuple[type[Exception], str]]] = {
 
 def _guard_domain(name: str, value: Any) -> None:
     """Makes the error of a math function a decision where the program could catch it."""
-    if isinstance(value, StagedNumber) and context().in_try():
+    if isinstance(value, StagedNumber) and context().raising_shows():
         opcode, bound, is_absolute, (exception, text) = _DOMAINS[name]
         outside = binary(opcode, abs(value) if is_absolute else value, bound)
         context().check(negate(outside), exception, text)

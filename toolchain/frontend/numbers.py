@@ -325,7 +325,7 @@ def unary(opcode: str, value: StagedNumber, result: ScalarType | None = None) ->
 
 def guard_integer(value: Any) -> None:
     """Makes the errors of a conversion to int decisions where the program could catch them."""
-    if isinstance(value, StagedFloat) and context().in_try():
+    if isinstance(value, StagedFloat) and context().raising_shows():
         context().check(binary("eq", value, value), ValueError, "cannot convert float NaN to integer")
         context().check(binary("ne", abs(value), math.inf), OverflowError, "cannot convert float infinity to integer")
 
@@ -337,7 +337,7 @@ def _guard_power(base: Any, exponent: Any) -> None:
     if not float(exponent).is_integer():
         text = "a negative number to a fractional power is complex; that path is not compiled"
         context().check(negate(binary("lt", base, 0)), NotImplementedError, text)
-    if exponent < 0 and context().in_try():
+    if exponent < 0 and context().raising_shows():
         context().check(binary("ne", base, 0), ZeroDivisionError, "0.0 cannot be raised to a negative power")
 
 

@@ -70,6 +70,7 @@ class ProgramExplorer:
                 None, ((number, 0),), (id(node), number), location=self._definition(), setup=self._enter(number)
             )
             start.arrivals.append(Arrival(node, number, node.merged.snapshot))
+            self.explorer.starts[start.function] = node.merged.snapshot
             node.exit.targets.append(self.explorer.add_node(start))
 
     def _definition(self) -> Location:

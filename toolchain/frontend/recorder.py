@@ -65,11 +65,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     is_symbolic = True
 
-    def __init__(self, constants: ConstantPool, locate: Callable[[], Location], in_try: Callable[[], bool]) -> None:
+    def __init__(
+        self, constants: ConstantPool, locate: Callable[[], Location], raising_shows: Callable[[], bool]
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.constants = constants
         self.locate = locate
-        self.in_try = in_try
+        self.raising_shows = raising_shows
         self.fake_mode = torch_adapter.make_fake_mode(self)
         self.symbols = SymbolTable()
         self.ranges = ElementRanges(constants.tensors)
@@ -287,9 +289,10 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         )
 
     def check(self, condition: StagedBool, exception: type[Exception], text: str) -> None:
-        """Raises ``exception(text)`` at run time unless ``condition`` holds: a decision if the program can catch it."""
+        """Raises ``exception(text)`` at run time unless ``condition`` holds: a decision if what the call has done until
+        then can be seen afterwards."""
         known = self.peek(condition)
-        if known is None and self.in_try():
+        if known is None and self.raising_shows():
             known = self.decide(condition)
         if known is False:
             raise exception(text)
