@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tests.soundness.harness import check, randn, refused
-from toolchain.frontend import Call, explore
+from toolchain.frontend import Call, explore, explorer
 from toolchain.frontend.machine.interpreter import Machine
 
 
@@ -21,6 +21,16 @@ class Gated(nn.Module):
     def forward(self, x):
         for layer in self.layers:
             if x.mean() > 0:
+                x = layer(x)
+        return x
+
+
+class Paired(Gated):
+    """The same, over a generator, whose own position tells the iterations apart."""
+
+    def forward(self, x):
+        for n, layer in enumerate(self.layers):
+            if x[0, 0] > n:
                 x = layer(x)
         return x
 
@@ -46,6 +56,11 @@ def _explored(module):
 @pytest.mark.parametrize("depth", [25, 100, pytest.param(200, marks=pytest.mark.slow)])
 def test_gates(depth):
     assert _explored(Gated(depth)) == (3 * depth + 2, 3 * depth + 1)
+
+
+def test_iterations_of_an_unrolled_loop_are_no_variants(monkeypatch):
+    monkeypatch.setattr(explorer, "_MOST_VARIANTS", 4)
+    assert _explored(Paired(12)) == (4 * 12 + 3, 4 * 12 + 2)
 
 
 def test_exits():

@@ -22,7 +22,7 @@ from toolchain.frontend.context import pop_context, push_context
 from toolchain.frontend.heap import Snapshot, World, capture, image_of, is_reachable, restore
 from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
-from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch
+from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, OtherIteration
 from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
 from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
@@ -386,14 +386,17 @@ class Explorer:
         location: Location = NOWHERE,
     ) -> None:
         source = arrival.source
+        variants = 0
         for node in list(self._by_key.get(key, ())):
-            if self._try_arrive(node, arrival):
+            obstacle = self._try_arrive(node, arrival)
+            if obstacle is None:
                 return
-        if len(self._by_key.get(key, ())) >= _UNROLL_AT and self._unroll(key):
+            variants += not isinstance(obstacle, OtherIteration)
+        if variants >= _UNROLL_AT and self._unroll(key):
             if source is None or source.alive:
                 self.arrive(key, arrival, priority, is_head, pc, location)
             return
-        if len(self._by_key.get(key, ())) >= _MOST_VARIANTS:
+        if variants >= _MOST_VARIANTS:
             self._too_many_variants(key, location)
         node = Node(key, priority, source.function if source else None, is_head=is_head, head_pc=pc, location=location)
         node.expand = self.expand if key == STATE else None
@@ -402,12 +405,13 @@ class Explorer:
             source.exit.targets = [node]
         self.add_node(node)
 
-    def _try_arrive(self, node: Node, arrival: Arrival) -> bool:
+    def _try_arrive(self, node: Node, arrival: Arrival) -> Mismatch | None:
+        """Why ``arrival`` cannot be merged into ``node``, or None after doing so."""
         try:
             merged = self._merge(node, [*node.arrivals, arrival])
         except Mismatch as mismatch:
             self.mismatches[node.key] = mismatch
-            return False
+            return mismatch
         node.arrivals.append(arrival)
         if arrival.source is not None and arrival.source.exit is not None:
             arrival.source.exit.targets[arrival.slot :] = [node]
@@ -419,7 +423,7 @@ class Explorer:
             self._remember(node.key, merged)
             self._discard(node)
             self.queue(node)
-        return True
+        return None
 
     def _merge(self, node: Node, arrivals: list[Arrival]) -> Merged:
         key = node.key

@@ -21,6 +21,13 @@ class Mismatch(Exception):
         self.reason = reason
 
 
+class OtherIteration(Mismatch):
+    """The arrivals are in different iterations of an unrolled loop, of which there are only so many."""
+
+    def __init__(self) -> None:
+        super().__init__((), "different iterations of an unrolled loop")
+
+
 @dataclass(slots=True)
 class Hints:
     """What earlier rounds learnt about a join: leaves that vary, must be constant, or must keep their identity.

@@ -11,7 +11,7 @@ from toolchain.frontend.heap import Image, Snapshot, World, is_atomic, is_tracke
 from toolchain.frontend.machine.border import StagedSize
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter
 from toolchain.frontend.merge.heaps import Heaps
-from toolchain.frontend.merge.hints import Hints, Mismatch, Path
+from toolchain.frontend.merge.hints import Hints, Mismatch, OtherIteration, Path
 from toolchain.frontend.merge.host_lists import HostListMerger, ListOperand
 from toolchain.frontend.merge.immutables import is_equal, parts_of
 from toolchain.frontend.merge.join import Join, Merged
@@ -62,7 +62,7 @@ class Merger:
             if isinstance(value, IndexIter) and _is_concrete(image):
                 positions = [image[1][1], *(images[i][1][1][1] for images in others if i in images)]
                 if len(set(positions)) > 1:
-                    raise Mismatch((), "different iterations of an unrolled loop")
+                    raise OtherIteration
 
     def _walk_roots(self) -> tuple[Frame, ...]:
         join, world = self._join, self._heaps.world
@@ -112,7 +112,7 @@ class Merger:
             raise Mismatch(path, f"different objects that existed before the call ({kind_of(first)})")
         images = [self._heaps.image(n, r) for n, r in enumerate(refs)]
         if isinstance(first, IndexIter) and _is_concrete(images[0]) and len({i[1][1] for i in images}) > 1:
-            raise Mismatch(path, "different iterations of an unrolled loop")
+            raise OtherIteration
         if (
             type(first) is list
             and first not in self._heaps.world
