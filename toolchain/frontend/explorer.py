@@ -49,6 +49,7 @@ class Explorer:
     ) -> None:
         self.world = world
         self.machine = Machine(self)
+        self.machine.context_values = world.context_values
         self.recorder = Recorder(constants, self.machine.location, self._raising_shows)
         self.machine.recorder = self.recorder
         self.problems: list[Problem] = []
@@ -461,7 +462,8 @@ class Explorer:
             hints.leaves.setdefault(path, hint)
         for path, dims in merged.hints.dims.items():
             hints.dims[path] = hints.dims.get(path, frozenset()) | dims
-        hints.signed |= merged.hints.signed
+        hints.floors.update(merged.hints.floors)
+        hints.own |= merged.hints.own
         hints.data |= merged.hints.data
         hints.templates.update(merged.hints.templates)
         hints.changed.update(merged.hints.changed)
@@ -470,11 +472,14 @@ class Explorer:
         hints.storages.update(merged.hints.storages)
 
     def _separate(self, key: Any, before: Merged, after: Merged) -> None:
-        """Leaves that shared an argument with others than now get arguments of their own, so that widening ends."""
-        hints = self._hints.setdefault(key, Hints())
+        """Leaves that shared an argument with others than now form groups of their own, so that widening ends; the
+        second time each is alone."""
+        unshared = self._hints.setdefault(key, Hints()).unshared
+        groups: dict[Any, Any] = {}
         for path, partner in after.partners.items():
             if before.partners.get(path, partner) != partner:
-                hints.unshared.add(path)
+                group = groups.setdefault((before.partners[path], partner), path)
+                unshared[path] = path if path in unshared else group
 
     def _hint(self, origins: frozenset[Origin], hint: Any, what: str) -> None:
         """Explores the joins that ``origins`` name again, with these leaves kept apart."""

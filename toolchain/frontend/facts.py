@@ -45,6 +45,11 @@ class Facts:
         bound = bound_sympy(expr, {s: self.ranges[s] for s in expr.free_symbols if s in self.ranges})
         return int(bound.lower) if bound.is_singleton() and bound.lower.is_Integer else None
 
+    def are_equal(self, a: sympy.Basic, b: sympy.Basic) -> bool:
+        """Whether two integer expressions are known to have the same value on this path."""
+        value = self.constant(a)
+        return a == b or (value is not None and value == self.constant(b)) or self.known.get(sympy.Eq(a, b)) is True
+
     def learn(self, expr: sympy.Basic, truth: bool) -> None:
         self.known[expr] = truth
         negated = sympy.Not(expr)

@@ -11,7 +11,8 @@ import functools
 import sys
 import types
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import torch
 
 from toolchain.frontend.context import Staged
-from toolchain.frontend.machine.calls import GeneratorMethod
+from toolchain.frontend.machine.calls import GeneratorMethod, is_interpretable
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.machine.lists import ListMethod
 from toolchain.frontend.staged import Array, HostList
@@ -97,10 +98,7 @@ def image_of(value: Any) -> Image:
     if isinstance(value, VMGenerator):
         return ("frame", "running"), (value.frame, value.running)
     if isinstance(value, types.CellType):
-        try:
-            return ("contents",), (value.cell_contents,)
-        except ValueError:
-            return ("contents",), (EMPTY_CELL,)
+        return ("contents",), (_cell_contents(value),)
     if isinstance(value, Globals):
         names = tuple(n for n in sorted(value.names) if n in value.space)
         return names, tuple(value.space[n] for n in names)
@@ -264,6 +262,8 @@ def children(value: Any) -> Iterator[tuple[Any, Any]]:
         yield ("self", value.__self__)  # type: ignore[attr-defined]
     elif isinstance(value, property):
         yield ("get", value.fget)
+    elif isinstance(value, ContextVar):
+        yield ("value", value.get(None))
 
 
 @dataclass(slots=True)
@@ -285,13 +285,14 @@ class World:
         self.tensor_names: dict[int, str] = {}
         self._keep: list[Any] = []
         self._globals: dict[int, Globals] = {}
-        for name, root in roots.items():
+        self.context_values: dict[ContextVar[Any], Any] = {}
+        for name, root in (*roots.items(), ("context variables", self.context_values)):
             self._walk(root, name)
         for assigned in self._globals.values():
             image = image_of(assigned)
             self._baseline[id(assigned)] = (assigned, image, tuple(map(id, image[1])))
             self.names[id(assigned)] = str(assigned.space.get("__name__", "globals"))
-        self._empty, self._tables, self._sets, self._others = _grouped(self._baseline)
+        self._empty, self._tables, self._sets, self._cells, self._others = _grouped(self._baseline)
         self._position = {key: n for n, key in enumerate(self._baseline)}
 
     def __contains__(self, value: Any) -> bool:
@@ -323,7 +324,7 @@ class World:
                     work.append((type(value), type(value).__qualname__))
             else:
                 work.extend((ref, f"{path}.{label}" if path else str(label)) for label, ref in children(value))
-                if isinstance(value, types.FunctionType):
+                if is_interpretable(value):
                     work.extend(self._globals_of(value))
             if isinstance(value, type) and _is_user_type(value):
                 work.extend((f, f"{value.__qualname__}.{n}") for n, f in vars(value).items() if _is_code(f))
@@ -346,8 +347,8 @@ class World:
                         if n in vars(value) and vars(value)[n] is not value
                     )
             found.extend(here)
-            stored = {i.argval for i in dis.get_instructions(code) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")}
-            if stored:
+            if not _GLOBAL_CHANGES.isdisjoint(code.co_code[::2]):
+                stored = {i.argval for i in dis.get_instructions(code) if i.opcode in _GLOBAL_CHANGES}
                 self._globals.setdefault(id(space), Globals(space)).names |= stored
         return found
 
@@ -356,6 +357,7 @@ class World:
         suspects = [v for v in self._empty if v]
         suspects += [v for tables in self._tables if not tables.is_as_then() for v in tables.values]
         suspects += [v for v, then in self._sets if v != then]
+        suspects += [v for v, then in self._cells if _cell_contents(v) is not then]
         changed = [v for v in (*suspects, *self._others) if self._differs(v)]
         return sorted(changed, key=lambda value: self._position[id(value)])
 
@@ -372,53 +374,78 @@ class World:
                 put_back(value, self._baseline[id(value)][1])
 
 
+_GLOBAL_CHANGES = frozenset((dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]))
 _TABLES_AT_ONCE = 64
+_VALUES: dict[str, Callable[[Any], Iterable[Any]]] = {
+    "dict": dict.values, "object": dict.values, "class": types.MappingProxyType.values
+}  # fmt: skip
 
 
 class _Tables:
-    """Some dicts, or objects whose ``__dict__`` is all there is to them, compared with their contents then at once.
+    """Some dicts, or objects or classes whose ``__dict__`` is all there is to them, compared with their contents then
+    at once.
 
     Most objects of a model are such tables; looking at one after the other, exploring takes three times as long.
     """
 
-    __slots__ = ("_are_dicts", "_ids", "_names", "_sizes", "values")
+    __slots__ = ("_ids", "_kind", "_names", "_sizes", "values")
 
-    def __init__(self, values: list[Any], are_dicts: bool) -> None:
+    def __init__(self, values: list[Any], kind: str) -> None:
         self.values = values
-        self._are_dicts = are_dicts
+        self._kind = kind
         self._sizes, self._ids, self._names = self._contents()
 
     def is_as_then(self) -> bool:
         return self._contents() == (self._sizes, self._ids, self._names)
 
     def _contents(self) -> tuple[list[int], list[int], list[Any]]:
-        tables = self.values if self._are_dicts else [*map(vars, self.values)]
-        ids = [*map(id, chain.from_iterable(map(dict.values, tables)))]
+        tables = self.values if self._kind == "dict" else [*map(vars, self.values)]
+        ids = [*map(id, chain.from_iterable(map(_VALUES[self._kind], tables)))]
         return [*map(len, tables)], ids, [*chain.from_iterable(tables)]
 
 
 def _grouped(
     baseline: dict[int, tuple[Any, Image, tuple[int, ...]]],
-) -> tuple[list[Any], list[_Tables], list[tuple[Any, Any]], list[Any]]:
-    """The objects of ``baseline``: empty collections, tables, plain sets with their elements then, and the others."""
+) -> tuple[list[Any], list[_Tables], list[tuple[Any, Any]], list[tuple[Any, Any]], list[Any]]:
+    """The objects of ``baseline``: empty collections, tables, plain sets and cells with their contents then, and the
+    others."""
     everything = [value for value, _, _ in baseline.values()]
     # Nine in ten, because of the hooks of modules; looking whether they still are empty costs next to nothing.
     empty = [v for v in everything if type(v) in (dict, OrderedDict, set) and not v]
     nothing = set(map(id, empty))
-    values = [v for v in everything if id(v) not in nothing]
-    tables = []
-    for are_dicts in (True, False):
-        alike = [v for v in values if _is_table(v) and isinstance(v, dict) is are_dicts]
-        tables += [_Tables(alike[n : n + _TABLES_AT_ONCE], are_dicts) for n in range(0, len(alike), _TABLES_AT_ONCE)]
-    sets = [(v, frozenset(v)) for v in values if type(v) is set]
-    return empty, tables, sets, [v for v in values if not _is_table(v) and type(v) is not set]
+    kinds: dict[str, list[Any]] = {}
+    for value in everything:
+        if id(value) not in nothing:
+            kinds.setdefault(_kind_of(value), []).append(value)
+    sets = [(v, frozenset(v)) for v in kinds.pop("set", ())]
+    cells = [(v, _cell_contents(v)) for v in kinds.pop("cell", ())]
+    others = kinds.pop("other", [])
+    tables = [
+        _Tables(alike[n : n + _TABLES_AT_ONCE], kind)
+        for kind, alike in kinds.items()
+        for n in range(0, len(alike), _TABLES_AT_ONCE)
+    ]
+    return empty, tables, sets, cells, others
 
 
-def _is_table(value: Any) -> bool:
-    """Whether a dict holds everything that ``image_of`` sees of ``value``: itself, or its ``__dict__``."""
+def _kind_of(value: Any) -> str:
+    """How to see whether ``value`` has changed. A table ("dict", "object", "class") holds everything that ``image_of``
+    sees: itself, or its ``__dict__``."""
     if isinstance(value, torch.nn.Module):
-        return not isinstance(value, dict) and not any("__slots__" in vars(kind) for kind in type(value).__mro__)
-    return type(value) in (dict, OrderedDict)
+        has_more = isinstance(value, dict) or any("__slots__" in vars(kind) for kind in type(value).__mro__)
+        return "other" if has_more else "object"
+    if isinstance(value, type):
+        return "class"
+    if type(value) in (dict, OrderedDict):
+        return "dict"
+    return {set: "set", types.CellType: "cell"}.get(type(value), "other")
+
+
+def _cell_contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return EMPTY_CELL
 
 
 def _is_code(value: Any) -> bool:

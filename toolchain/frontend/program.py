@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from toolchain.diagnostics import UnsupportedModelError
+from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.entries import Call, Dynamic, Entry, input_values, make_entries, rebuild, structure_of
 from toolchain.frontend.explorer import STATE, BudgetExceeded, Explorer
@@ -190,6 +191,7 @@ def _as_at_build() -> Iterator[None]:
         with (
             torch.no_grad(),
             torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+            torch_adapter.quiet(),
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")

@@ -6,6 +6,9 @@ so that what one path assumes cannot leak into another.
 
 from __future__ import annotations
 
+import contextlib
+import logging
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import sympy
@@ -86,7 +89,7 @@ class PathShapeEnv(ShapeEnv):
     def guard_or_defer_runtime_assert(self, orig_expr: sympy.Basic, msg: str, fx_node: object = None) -> bool:  # type: ignore[override]
         truth = self._questions.known(orig_expr)
         if truth is None:
-            self._questions.require(orig_expr, msg)
+            self._questions.require(orig_expr, "the sizes of the arguments do not fit together")
             return True
         return truth
 
@@ -172,6 +175,17 @@ def fake_results(name: str, arguments: Any) -> tuple[torch.Tensor, ...] | None:
     if {t.dtype for t in arguments[:5] if t is not None} != {images.dtype}:
         return None
     return torch.empty_like(images), images.new_empty(0), images.new_empty(0)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Inside: fake tensors do not log the exceptions of operations; they are the program's, which may handle them."""
+    log = logging.getLogger("torch._subclasses.fake_tensor")
+    was_disabled, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = was_disabled
 
 
 def real_mode() -> Any:

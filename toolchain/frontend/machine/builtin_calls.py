@@ -350,7 +350,14 @@ def _getattr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
 
 
 def _setattr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    operations.store_attr(*args)
+    from toolchain.frontend.machine import protocols
+
+    setter = protocols.setter(m, *args)
+    return operations.store_attr(*args) if setter is None else m.calls.call(*setter, {}, mode)
+
+
+def _module_setattr(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
+    torch.nn.Module.__setattr__(*args)
 
 
 def _divmod(m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
@@ -504,6 +511,7 @@ def handlers() -> dict[Any, Any]:
         int: _int, float: _float, bool: _bool, len: length, range: _range, isinstance: _isinstance, type: _type,
         abs: _abs, round: _round, divmod: _divmod, pow: _pow, callable: _callable, str: _str, repr: _repr,
         format: _format, print: _print, warnings.warn: _warn, super: _super, getattr: _getattr, setattr: _setattr,
+        torch.nn.Module.__setattr__: _module_setattr,
         iter: _iter, next: _next, reversed: _reversed,
         max: _extreme("max", polyfills.max_), min: _extreme("min", polyfills.min_),
         all: _polyfilled(all, polyfills.all_), any: _polyfilled(any, polyfills.any_),

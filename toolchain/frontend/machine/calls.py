@@ -9,14 +9,21 @@ import io
 import itertools
 import sysconfig
 from pathlib import Path
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from toolchain.frontend.context import Staged
 from toolchain.frontend.functional import METADATA_OPERATIONS
-from toolchain.frontend.machine import border, builtin_calls, polyfills, recurrent_polyfills, torch_calls
+from toolchain.frontend.machine import (
+    border,
+    builtin_calls,
+    context_variables,
+    polyfills,
+    recurrent_polyfills,
+    torch_calls,
+)
 from toolchain.frontend.machine.arrays import Arrays, is_numpy
 from toolchain.frontend.machine.code import code_info
 from toolchain.frontend.machine.frame import NULL, PUSH, Frame, ReturnMode, VMGenerator
@@ -40,6 +47,7 @@ _INTERPRETED_FILES = (
     f"{_TORCH}/nn/modules/container.py",
     f"{_TORCH}/utils/_contextlib.py",
     f"{_STDLIB}/contextlib.py",
+    f"{_STDLIB}/dataclasses.py",
     f"{_HERE}/polyfills.py",
     f"{_HERE}/iteration_polyfills.py",
     f"{_HERE}/recurrent_polyfills.py",
@@ -120,6 +128,8 @@ class Calls:
                 return self._call_generator_method(function, args, mode)
             elif isinstance(function, torch.nn.Module):
                 function, args = self._module_call(function, args)
+            elif function is torch.nn.Module.__call__ and args:
+                function, args = self._plain_module_call(args[0], args[1:])
             elif isinstance(function, type):
                 return self._construct(function, args, kwargs, mode)
             elif isinstance(function, BuiltinMethodType) or not callable(function):
@@ -143,6 +153,7 @@ class Calls:
             if isinstance(owner, (list, tuple, dict, str)) and not isinstance(owner, torch.Size):
                 method = builtin_calls.CONTAINER_METHODS.get((_container(owner), function.__name__))
                 return None if method is None else functools.partial(method, owner)
+            return context_variables.handler(function)
         if handler is None and isinstance(function, MethodType) and isinstance(function.__self__, torch.Tensor):
             method = torch_calls.TENSOR_METHODS.get(function.__name__)
             return None if method is None else functools.partial(method, function.__self__)
@@ -161,11 +172,14 @@ class Calls:
         return self.call(function.__wrapped__, args, kwargs, mode)
 
     def _module_call(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        kind = type(module)
         if recurrent_polyfills.needs_loop(module, args):
             return recurrent_polyfills.run_layers, (module, *args)
-        if kind.__call__ is not torch.nn.Module.__call__:
-            return kind.__call__, (module, *args)
+        if type(module).__call__ is not torch.nn.Module.__call__:
+            return type(module).__call__, (module, *args)
+        return self._plain_module_call(module, args)
+
+    def _plain_module_call(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """What ``torch.nn.Module.__call__`` does."""
         if _has_hooks(module):
             return torch.nn.Module._call_impl, (module, *args)
         return module.forward, args
@@ -177,11 +191,11 @@ class Calls:
         if type(cls).__call__ is type.__call__ and make is object.__new__ and is_interpretable(initialise):
             instance = object.__new__(cls)
             return self.call(initialise, (instance, *args), kwargs, _object_mode(mode, instance))
-        if issubclass(cls, BaseException) and is_interpretable(initialise):
-            instance = cls.__new__(cls, *args, **kwargs)
-            return self.call(cls.__init__, (instance, *args), kwargs, _object_mode(mode, instance))
-        if is_interpretable(cls.__new__):
+        if is_interpretable(make) and not issubclass(cls, BaseException):
             return self.call(polyfills.construct, (cls, args, kwargs), {}, mode)
+        if issubclass(cls, (BaseException, dict, list, set)) and is_interpretable(initialise):
+            instance = make(cls, *args, **kwargs)
+            return self.call(initialise, (instance, *args), kwargs, _object_mode(mode, instance))
         return self._outside(cls, args, kwargs, mode)
 
     def special_method(self, owner: Any, name: str) -> Any:
@@ -400,7 +414,7 @@ def _is_foreign(function: Any) -> bool:
 _MOVERS = frozenset(
     [
         "append", "extend", "insert", "pop", "popleft", "appendleft", "clear", "copy", "reverse", "get", "setdefault",
-        "update", "items", "values", "keys", "__setitem__", "add", "discard", "__init__", "__new__", "__setattr__",
+        "update", "items", "values", "keys", "__setitem__", "add", "discard", "__init__", "__new__",
         "setattr", "__iter__", "popitem", "rotate",
     ]
 )  # fmt: skip
@@ -411,7 +425,7 @@ def _moves_references(function: Any) -> bool:
     owner = getattr(function, "__self__", None)
     name = getattr(function, "__name__", "")
     is_container = isinstance(owner, (list, dict, set, tuple)) or type(owner).__module__ == "collections"
-    if is_container and name in _MOVERS:
+    if (is_container and name in _MOVERS) or (name == "__setattr__" and isinstance(function, MethodWrapperType)):
         return True
     if name == "__init__" and (
         isinstance(owner, BaseException) or getattr(function, "__objclass__", None) is BaseException

@@ -151,11 +151,12 @@ class CodeInfo:
 
     @cached_property
     def live(self) -> tuple[frozenset[int], ...]:
-        """Per instruction the locals that may still be read (cells and free variables always are)."""
+        """Per instruction the locals that may still be read (cells and free variables always are, and so is the first
+        argument where ``super()`` without arguments may look at it)."""
         code = self.code
         cells = frozenset(
             n for n in range(self.locals_count) if n >= len(code.co_varnames) or code.co_varnames[n] in code.co_cellvars
-        )
+        ) | ({0} if "__class__" in code.co_freevars and code.co_argcount else frozenset())
         live: list[set[int]] = [set() for _ in self.instructions]
         work = list(range(len(self.instructions)))
         while work:

@@ -170,11 +170,11 @@ def _load_method(m: Machine, f: Frame, arg: int, i: Any) -> None:
 @handles("STORE_ATTR")
 def _store_attr(m: Machine, f: Frame, arg: int, i: Any) -> None:
     owner, value = f.stack.pop(), f.stack.pop()
-    setter = protocols.setter(owner, i.argval)
-    if setter is not None:
-        m.call(setter, (owner, value), {}, ("discard",))
-    else:
+    setter = protocols.setter(m, owner, i.argval, value)
+    if setter is None:
         ops.store_attr(owner, i.argval, value)
+    else:
+        m.call(*setter, {}, ("discard",))
 
 
 @handles("DELETE_ATTR")

@@ -5,6 +5,7 @@ Joins, loop heads and decisions are reported to the ``Explorer`` that drives it;
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from toolchain.frontend.machine import control_instructions, instructions, protocols
@@ -46,6 +47,7 @@ class Machine:
     """frames:  the call stack, innermost last.
     entered: the next instruction is the join that the present block starts with.
     answer:  what the next conditional jump does, in a block that starts at a decision.
+    context_values: what the program has set its context variables to.
     most_instructions: of one block, before the exploration gives up."""
 
     most_instructions = 2_000_000
@@ -58,6 +60,7 @@ class Machine:
         self.raised_at: Location = UNKNOWN_LOCATION
         self.entered = False
         self.answer: bool | None = None
+        self.context_values: dict[ContextVar[Any], Any] = {}
 
     # ---- services
 
@@ -153,9 +156,7 @@ class Machine:
         """Unwinds to the innermost handler."""
         if isinstance(exception, ops.FAKE_ERRORS):
             raise ops.unsupported_operation(exception) from exception
-        if isinstance(exception, TypeError) and any(
-            word in str(exception) for word in ("Staged", "SymInt", "HostList", "VMGenerator")
-        ):
+        if _shows_staged_values(exception):
             text = f"an operation that a value known only at run time does not support ({exception})"
             raise Unsupported("TC120", text) from exception
         self.raised_at = self.location()
@@ -294,6 +295,15 @@ def _sees_exceptions(frame: Frame) -> bool:
             return True
         handler = frame.info.handler_at(handler.target)
     return False
+
+
+def _shows_staged_values(exception: BaseException) -> bool:
+    """Whether native code refused a staged value for what it is. A RuntimeError of the program has no traceback."""
+    if not isinstance(exception, TypeError) and (
+        not isinstance(exception, RuntimeError) or exception.__traceback__ is None
+    ):
+        return False
+    return any(word in str(exception) for word in ("Staged", "SymInt", "HostList", "VMGenerator"))
 
 
 __all__ = ["Driver", "Finished", "Machine"]

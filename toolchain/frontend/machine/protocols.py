@@ -107,11 +107,14 @@ def _refuse_identity(m: Machine, container: HostList, item: Any) -> None:
         )
 
 
-def setter(owner: Any, name: str) -> Any:
-    """The interpretable function that assigning to ``owner.name`` calls, as a function of (owner, value), or None."""
+def setter(m: Machine, owner: Any, name: str, value: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """The interpretable function that ``owner.name = value`` calls, and its arguments; None if there is none."""
+    override = m.calls.special_method(owner, "__setattr__")
+    if override is not None:
+        return override, (owner, name, value)
     attribute = getattr(type(owner), name, None)
     if isinstance(attribute, property) and attribute.fset is not None and is_interpretable(attribute.fset):
-        return attribute.fset
+        return attribute.fset, (owner, value)
     return None
 
 

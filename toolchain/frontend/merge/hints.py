@@ -32,8 +32,10 @@ class OtherIteration(Mismatch):
 class Hints:
     """What earlier rounds learnt about a join: leaves that vary, must be constant, or must keep their identity.
 
-    dims: per tensor leaf the dimensions that vary. signed: integers that may be negative. data: leaves that stem from
-    tensor elements on some arrival. changed: objects from before the call that differ on some arrival, by ``id``.
+    dims: per tensor leaf the dimensions that vary. floors: lower bounds of integers, if known. own: integers that
+    are not the same on all arrivals. data: leaves that stem from tensor elements on some arrival.
+    changed: objects from before the call that differ on some arrival, by ``id``.
+    unshared: leaves that share an argument only with those of the same group, which the first of them names.
     owners: per tensor leaf the leaf that it is one tensor with; groups: the leaf that it shares a storage with, if it
     varies.
     storages: those from before the call whose contents vary, with their root.
@@ -41,10 +43,11 @@ class Hints:
 
     leaves: dict[Path, Hint] = field(default_factory=dict)
     dims: dict[Path, frozenset[int]] = field(default_factory=dict)
-    signed: set[Path] = field(default_factory=set)
+    floors: dict[Path, int | None] = field(default_factory=dict)
+    own: set[Path] = field(default_factory=set)
     data: set[Path] = field(default_factory=set)
     templates: dict[Path, Template] = field(default_factory=dict)
-    unshared: set[Path] = field(default_factory=set)
+    unshared: dict[Path, Path] = field(default_factory=dict)
     changed: dict[int, Any] = field(default_factory=dict)
     owners: dict[Path, Path] = field(default_factory=dict)
     groups: dict[Path, Path] = field(default_factory=dict)

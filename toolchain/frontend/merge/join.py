@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
+from torch.utils._sympy.value_ranges import bound_sympy
 
 from toolchain.frontend.heap import Snapshot
 from toolchain.frontend.merge.hints import Hints, Path
@@ -73,6 +74,30 @@ class Join:
         if key not in self.cache:
             self.cache[key] = self.recorder.new_value(type_, name_of(path))
         return self.cache[key]  # type: ignore[no-any-return]
+
+    def common(self, expressions: tuple[sympy.Basic, ...]) -> int | None:
+        """The position of an integer expression that is right on every arrival, and made of symbols that all of them
+        know; ``expressions`` has one for each. None if there is none."""
+        everyone = [a.path.facts for a in self.arrivals]
+        if self.isolated:
+            return 0 if expressions[0].is_Integer and len(set(expressions)) == 1 else None
+        for n, candidate in enumerate(expressions):
+            if all(
+                candidate.free_symbols <= facts.ranges.keys() and facts.are_equal(candidate, e)
+                for facts, e in zip(everyone, expressions, strict=True)
+            ):
+                return n
+        return None
+
+    def floor(self, path: Path, expressions: tuple[sympy.Basic, ...], default: int | None = None) -> int | None:
+        """1 or 0, if the integer ``path`` has always been at least that much on every arrival, or else ``default``."""
+        lowest = min(bound_sympy(e, a.path.facts.ranges).lower for e, a in zip(expressions, self.arrivals, strict=True))
+        floor = 1 if lowest >= 1 else 0 if lowest >= 0 else default
+        if path in self.hints.floors and floor is not None:
+            before = self.hints.floors[path]
+            floor = before if before is None else min(floor, before)
+        self.new_hints.floors[path] = self.profile[(*path, "floor")] = floor
+        return floor
 
     def merge_paths(self, ranges: list[tuple[sympy.Symbol, int | None]]) -> None:
         """Keeps what all paths know; ``ranges`` are lower bounds of symbols that are arguments of the join."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import sympy
-from torch.utils._sympy.value_ranges import bound_sympy
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.context import Staged, scalar_type
@@ -47,8 +46,7 @@ class ScalarMerger:
         join = self._join
         operands = tuple(operand_of(r) for r in refs)
         key: Any = (kind, operands if kind != FLOAT else tuple(repr(o) for o in operands))
-        if path in join.hints.unshared:
-            key = (kind, path)
+        key = (*key, join.hints.unshared.get(path))
         is_data = path in join.hints.data or any(isinstance(r, Staged) and r.is_data for r in refs)
         if is_data:
             join.new_hints.data.add(path)
@@ -63,8 +61,12 @@ class ScalarMerger:
         if kind != INT:
             return wrap(found.value, kind, is_data, origins)
         expressions: tuple[Any, ...] = tuple(expression(r) for r in refs)
-        if path in join.hints.unshared:
-            expressions = (*expressions, path)
+        position = None if path in join.hints.own else join.common(expressions)
+        if position is not None and not expressions[position].is_Integer:
+            join.profile[(*path, "common")] = expressions[position]
+            return wrap(found.value, kind, is_data, origins, sym=refs[position].sym)
+        join.new_hints.own.add(path)
+        expressions = (*expressions, join.hints.unshared.get(path))
         sym = join.symbols.get(expressions)
         if sym is None:
             sym = self._int_symbol(path, found.value, is_data, origins)
@@ -79,17 +81,8 @@ class ScalarMerger:
         return cache[key]
 
     def _bound(self, path: Path, sym: Any, expressions: tuple[Any, ...]) -> None:
-        """Learns that the number is not negative if it is so on every arrival."""
-        join = self._join
-        lowest = min(
-            (bound_sympy(e, dict(a.path.facts.ranges)).lower for e, a in zip(expressions, join.arrivals, strict=True)),
-            default=sympy.Integer(0),
-        )
-        signed = path in join.hints.signed or not lowest >= 0
-        if signed:
-            join.new_hints.signed.add(path)
-        join.profile[(*path, "signed")] = signed
-        self._declare(torch_adapter.expression_of(sym), None if signed else 0)
+        """Learns that the number is not negative, or positive, if it is so on every arrival."""
+        self._declare(torch_adapter.expression_of(sym), self._join.floor(path, expressions))
 
     def _declare(self, symbol: Any, lower: int | None) -> None:
         self._join.state.facts.declare(symbol, lower)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import sympy
 import torch
 
 from toolchain.frontend import torch_adapter
@@ -33,18 +32,19 @@ class TensorParameters:
         join = self._join
         wanted = join.hints.dims.get(path, frozenset())
         shape: list[Any] = []
-        dynamic: set[int] = set()
+        varying: set[int] = set()
         for n, row in enumerate(zip(*shapes, strict=True)):
-            extent = self._extent(path, n, row, n in wanted)
+            extent = None if n in wanted else self._common_extent(path, n, row)
+            if extent is None:
+                extent = self._fresh_extent(path, n, row)
+                varying.add(n)
             shape.append(extent)
-            if not isinstance(extent, int):
-                dynamic.add(n)
-        dims = tuple(None if n in dynamic else d for n, d in enumerate(shape))
+        dims = tuple(d if isinstance(d, int) else None for d in shape)
         value = join.value(path, TensorType(dtype_name(dtype), dims))
         join.parameters[("tensor", path)] = Parameter(value, operands, path)
         join.profile[path] = (dtype, dims)
         join.new_hints.leaves[path] = "vary"
-        join.new_hints.dims[path] = frozenset(dynamic)
+        join.new_hints.dims[path] = frozenset(varying)
         for owner, n, sym in self._owned_extents:
             if owner == path:
                 join.recorder.symbols.define(torch_adapter.expression_of(sym), SymbolSource(value, n, False))
@@ -55,19 +55,18 @@ class TensorParameters:
         finally:
             join.recorder.state = saved
 
-    def _extent(self, path: Path, dim: int, row: tuple[Any, ...], wanted: bool) -> Any:
+    def _common_extent(self, path: Path, dim: int, row: tuple[Any, ...]) -> Any:
+        """The extent that all arrivals have, or None."""
+        position = self._join.common(tuple(map(torch_adapter.expression, row)))
+        if position is None:
+            return None
+        if not isinstance(row[position], int):
+            self._join.profile[(*path, dim)] = str(row[position])
+        return row[position]
+
+    def _fresh_extent(self, path: Path, dim: int, row: tuple[Any, ...]) -> Any:
         join = self._join
-        expressions: tuple[Any, ...] = tuple(
-            torch_adapter.expression_of(e) if torch_adapter.is_symbolic(e) else sympy.Integer(e) for e in row
-        )
-        if (
-            not wanted
-            and all(e == expressions[0] for e in expressions)
-            and (expressions[0].is_Integer or not join.isolated)
-        ):
-            return row[0]
-        if (*path, dim) in join.hints.unshared:
-            expressions = (*expressions, path)
+        expressions = (*map(torch_adapter.expression, row), join.hints.unshared.get((*path, dim)))
         if expressions not in join.symbols:
             key = ("extent", path, dim)
             if key not in join.cache:
@@ -77,7 +76,8 @@ class TensorParameters:
             self._owned_extents.append((path, dim, join.cache[key]))
         sym = join.symbols[expressions]
         join.profile[(*path, dim)] = join.partners[(*path, dim)] = str(sym)
-        join.state.facts.declare(torch_adapter.expression_of(sym), 0)
+        lower = join.floor((*path, dim), expressions[:-1], default=0)
+        join.state.facts.declare(torch_adapter.expression_of(sym), lower)
         return sym
 
 
