@@ -35,6 +35,9 @@ _STRUCTURAL_CHECKS = frozenset(
 )
 
 
+_RESHAPES = frozenset(("view", "reshape", "_unsafe_view"))
+
+
 def dispatch(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = func._schema.name.split("::")[1]
     if func is aten._local_scalar_dense.default:
@@ -148,6 +151,8 @@ def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...],
     fake_args, fake_kwargs = torch_adapter.to_fake(recorder.fake_mode, (args, kwargs))
     out = torch_adapter.fake_results(name, fake_args) or func(*fake_args, **fake_kwargs)
     torch_adapter.forget_fresh_symbols(recorder.fake_mode)
+    if name in _RESHAPES and isinstance(args[1], (tuple, list)):
+        encoded = (encoded[0], recorder.encode(_with_rest(args[1], out.shape)), *encoded[2:])
     if not isinstance(out, (torch.Tensor, tuple, list)):
         if name in _STRUCTURAL_CHECKS or out is None:
             return out
@@ -167,6 +172,13 @@ def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...],
             view = View(base.storage, shape, base, _target(func), encoded[1:], pairs, index, len(outputs))
             recorder.adopt(tensor, view, value)
     return out
+
+
+def _with_rest(sizes: Any, shape: Any) -> tuple[Any, ...]:
+    """``sizes`` without the -1 beside unknown ones: a compiler would ask whether those may be 0."""
+    if not any(isinstance(n, torch.SymInt) for n in sizes):
+        return tuple(sizes)
+    return tuple(s if isinstance(n, int) and n == -1 else n for n, s in zip(sizes, shape, strict=True))
 
 
 def _is_view(func: Any) -> bool:
