@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tests.soundness.harness import check, randn
-from toolchain.ir import Branch, Program
+from toolchain.ir import Branch, Program, TensorOp
 
 MODE: contextvars.ContextVar[str] = contextvars.ContextVar("mode", default="plain")
 SEEN: contextvars.ContextVar[Any] = contextvars.ContextVar("seen")
@@ -200,3 +200,13 @@ def test_generators_as_arguments():
         return total(*(v for v in x)), "-".join(str(n) for n in range(2)), total(*reversed(x.tolist()))
 
     check(program, randn(3))
+
+
+def test_reshapes_beside_unknown_sizes_state_all_of_theirs():
+    """A compiler would ask whether the unknown ones may be 0."""
+    explored = check(lambda x: x.view(x.shape[0], 3, -1).reshape(x.shape[0], -1), _rows(1, 2, 5, width=6))
+    assert explored is not None
+    shapes = [
+        op.args[1] for f in explored.functions for b in f.blocks for op in b.operations if isinstance(op, TensorOp)
+    ]
+    assert [shape[1:] for shape in shapes] == [(3, 2), (6,)]
