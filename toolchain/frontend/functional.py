@@ -151,7 +151,7 @@ def _functional(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...],
     fake_args, fake_kwargs = torch_adapter.to_fake(recorder.fake_mode, (args, kwargs))
     out = torch_adapter.fake_results(name, fake_args) or func(*fake_args, **fake_kwargs)
     torch_adapter.forget_fresh_symbols(recorder.fake_mode)
-    if name in _RESHAPES and isinstance(args[1], (tuple, list)):
+    if name in _RESHAPES and isinstance(args[1], (tuple, list)) and isinstance(out, torch.Tensor):
         encoded = (encoded[0], recorder.encode(_with_rest(args[1], out.shape)), *encoded[2:])
     if not isinstance(out, (torch.Tensor, tuple, list)):
         if name in _STRUCTURAL_CHECKS or out is None:
