@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -14,44 +12,28 @@ import toolchain
 from tests.thirdparty import loops
 from toolchain.inspection import inspect_bundle
 
-Build = Callable[[str], Path]
-
-# How many tokens the ten inputs of the test make: none, where the first is the last.
-LENGTHS = [
-    ("gpt2", {0, 4, 5, 8, 10, 12}),
-    ("t5", {1, 12}),
-    ("bart", {0, 6, 8, 12}),
-    ("whisper", {1, 6, 7, 12}),
+# How many tokens the ten inputs of the test make; and how many edges no run can take: errors that no input causes, and
+# what the lengths of the inputs rule out.
+CASES = [
+    ("gpt2", {0, 4, 5, 8, 10, 12}, 5),
+    ("t5", {1, 12}, 12),
+    ("bart", {0, 6, 8, 12}, 13),
+    ("whisper", {1, 6, 7, 12}, 2),
 ]
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Build]:
-    """Builds a decoding loop, once."""
-    folder = tmp_path_factory.mktemp("thirdparty")
-
-    def build(name: str) -> Path:
-        path = folder / f"{name}.bundle"
-        if not path.exists():
-            toolchain.build(loops.model(name), loops.inputs(name, seed=0), out=path)
-        return path
-
-    yield build
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "lengths"), LENGTHS)
-def test_tokens_are_those_of_eager(name: str, lengths: set[int], bundle: Build) -> None:
-    """On inputs that are no examples, of other lengths, with other numbers of tokens."""
-    model = loops.model(name)
-    with runtime_py.load(bundle(name)) as session, torch.no_grad():
-        calls: list[tuple[Any, ...]] = loops.inputs(name, seed=1, count=10)
+@pytest.mark.parametrize(("name", "lengths", "infeasible"), CASES)
+def test_tokens_and_paths_are_those_of_eager(name: str, lengths: set[int], infeasible: int, tmp_path: Path) -> None:
+    """On the examples, and on inputs of other lengths with other numbers of tokens."""
+    model, examples, bundle = loops.model(name), loops.inputs(name, seed=0), tmp_path / "loop.bundle"
+    toolchain.build(model, examples, out=bundle)
+    assert inspect_bundle(bundle).loops == 1
+    with runtime_py.load(bundle) as session, torch.no_grad():
+        calls = loops.inputs(name, seed=1, count=10)
         expected = [model(*call) for call in calls]
         assert [session(*call) for call in calls] == expected
     assert {len(tokens) for tokens in expected} == lengths
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", loops.NAMES)
-def test_a_step_is_one_turn_of_one_loop(name: str, bundle: Build) -> None:
-    assert inspect_bundle(bundle(name)).loops == 1
+    verdict = toolchain.verify(bundle, model, [toolchain.Example(call) for call in examples], random=1)
+    assert (verdict.ok, verdict.paths_equal, verdict.differences) == (True, True, ())
+    assert verdict.edges == verdict.edges_covered + infeasible
