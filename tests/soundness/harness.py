@@ -138,7 +138,7 @@ def _mutated(outcome: Outcome, leaves: list[Any]) -> Any:
     after = list(leaves)
     for index, value in outcome.mutated:
         after[index] = value
-    return tuple(_frozen(x) for x in after if isinstance(x, torch.Tensor))
+    return tuple(frozen(x) for x in after if isinstance(x, torch.Tensor))
 
 
 def _run_eager(program: Callable[..., Any], inputs: Sequence[Arguments]) -> list[Observation]:
@@ -151,7 +151,7 @@ def _run_eager(program: Callable[..., Any], inputs: Sequence[Arguments]) -> list
                 outcome: Any = ("returned", program(*plain))
             except Exception as error:  # the program's own; compared below
                 outcome = ("raised", error)
-        tensors = tuple(_frozen(x) for x in torch.utils._pytree.tree_leaves(plain) if isinstance(x, torch.Tensor))
+        tensors = tuple(frozen(x) for x in torch.utils._pytree.tree_leaves(plain) if isinstance(x, torch.Tensor))
         observations.append(seen(outcome, tensors))
     return observations
 
@@ -173,10 +173,10 @@ def _observed() -> Iterator[Callable[[Any, Any], Observation]]:
 def _outcome(outcome: Any) -> tuple[Any, tuple[str, str] | None]:
     if isinstance(outcome, Outcome):
         error = outcome.exception
-        result = None if outcome.result is None else _frozen(outcome.result)
+        result = None if outcome.result is None else frozen(outcome.result)
     else:
         error = outcome[1] if outcome[0] == "raised" else None
-        result = None if error is not None else _frozen(outcome[1])
+        result = None if error is not None else frozen(outcome[1])
     return (result, None) if error is None else (None, (_builtin_name(error), str(error)))
 
 
@@ -234,37 +234,37 @@ def _undynamic(value: Any) -> Any:
 # ---- comparing
 
 
-def _frozen(value: Any) -> Any:
+def frozen(value: Any) -> Any:
     """``value`` as nested tuples; the same for a Python object and for the structure that stands for it."""
     match value:
         case Leaf():
-            return _frozen(value.operand)
+            return frozen(value.operand)
         case SequenceStructure():
-            return (value.kind, *map(_frozen, value.items))
+            return (value.kind, *map(frozen, value.items))
         case Mapping():
-            return ("dict", value.keys, *map(_frozen, value.items))
+            return ("dict", value.keys, *map(frozen, value.items))
         case Object():
-            return (value.qualname, value.fields, *map(_frozen, value.items))
+            return (value.qualname, value.fields, *map(frozen, value.items))
         case torch.Tensor():
             return value.detach().clone()
         case torch.Size():
             return ("size", *value)
         case set() | frozenset():
-            return ("set", *map(_frozen, sorted(value, key=repr)))
+            return ("set", *map(frozen, sorted(value, key=repr)))
         case dict():
-            return ("dict", tuple(value), *map(_frozen, value.values()))
+            return ("dict", tuple(value), *map(frozen, value.values()))
         case tuple() | list():
             return _frozen_sequence(value)
         case None | bool() | int() | float() | complex() | str():
             return value
     fields = tuple(f.name for f in dataclasses.fields(value)) if dataclasses.is_dataclass(value) else tuple(vars(value))
-    return (type(value).__qualname__, fields, *(_frozen(getattr(value, f)) for f in fields))
+    return (type(value).__qualname__, fields, *(frozen(getattr(value, f)) for f in fields))
 
 
 def _frozen_sequence(value: tuple[Any, ...] | list[Any]) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return (type(value).__qualname__, value._fields, *map(_frozen, value))
-    return ("list" if isinstance(value, list) else "tuple", *map(_frozen, value))
+        return (type(value).__qualname__, value._fields, *map(frozen, value))
+    return ("list" if isinstance(value, list) else "tuple", *map(frozen, value))
 
 
 def _is_refused(observation: Observation) -> bool:

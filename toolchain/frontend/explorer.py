@@ -63,6 +63,7 @@ class Explorer:
         self._order = itertools.count()
         self._current: Node | None = None
         self.starts: dict[Any, Snapshot] = {}  # where each function's calls begin
+        self._thinned: list[Node] = []  # joins that have lost some of their arrivals and kept others
         self._touched: list[Any] | None = None  # the world's changes, while nothing has run since they were looked for
         self._budget = budget
         self._runs = 0
@@ -488,8 +489,27 @@ class Explorer:
             leaves[path] = hint  # type: ignore[index]
             # A loop in which something must be constant is unrolled: the positions of its iterators are constants too.
             leaves.update((p, hint) for p in list(leaves) if p[-1] == "index" and hint == "const")
+        self._thinned.clear()
         for key in {key for key, _ in origins}:
             self._split_all(key)
+        self._explore_again()
+
+    def _explore_again(self) -> None:
+        """Starts the present block anew where it has other arrivals than those that were sent on another way.
+
+        What these arrivals widened on the way to the block is merged without them.
+        """
+        node = self._current
+        assert node is not None
+        if not (node.alive and node.done):
+            return
+        for join in self._thinned:  # grows
+            if join.alive and join is not node:
+                self._discard(join)
+                self.queue(join)
+        if node.alive:
+            self._discard(node)
+            self.queue(node)
 
     def _unroll(self, key: Any) -> bool:
         """Makes the positions of the iterators at a join constants; whether any was not."""
@@ -525,6 +545,8 @@ class Explorer:
             if not target.arrivals:
                 self._discard(target)
                 self._remove(target)
+            elif target.done:
+                self._thinned.append(target)
 
     def _remove(self, node: Node) -> None:
         node.alive = False

@@ -18,6 +18,7 @@ from toolchain.ir import (
     Function,
     Jump,
     Leaf,
+    ListType,
     Operand,
     Raise,
     Return,
@@ -28,6 +29,9 @@ from toolchain.ir import (
     structure_leaves,
 )
 from toolchain.ir.builder import normalised
+
+REPLACED = " (replaced)"
+"""Ends the name of a slot that the module itself has lost: its name belongs to something else now."""
 
 
 def state_order(explorer: Explorer) -> list[Node]:
@@ -132,11 +136,12 @@ def states_of(nodes: Sequence[Node], world: World, constants: ConstantPool) -> t
 def _slots(node: Node, world: World, constants: ConstantPool) -> tuple[StateSlot, ...]:
     names = [_parameter_name(p.path, world, constants) for p in node.parameters]
     attributes = {n for n, p in zip(names, node.parameters, strict=True) if p.path[0] != "storage"}
+    lists = tuple(f"{n}[" for n, p in zip(names, node.parameters, strict=True) if isinstance(p.value.type, ListType))
     slots = []
     for name, parameter in zip(names, node.parameters, strict=True):
-        # A buffer that was changed and then replaced: its name belongs to what replaced it.
-        is_old = parameter.path[0] == "storage" and name in attributes
-        slots.append(StateSlot(f"{name} (replaced)" if is_old else name, parameter.value.type))
+        # A buffer or list that was changed and then replaced: its name belongs to what replaced it.
+        is_old = (parameter.path[0] == "storage" and name in attributes) or name.startswith(lists)
+        slots.append(StateSlot(name + REPLACED if is_old else name, parameter.value.type))
     return tuple(slots)
 
 

@@ -83,13 +83,14 @@ class ProgramExplorer:
 
     def _enter(self, number: int) -> Callable[[Node], None]:
         entry = self.entries[number]
+        made: dict[int, torch.Tensor] = {}  # the same arguments whenever the block is run again
 
         def setup(node: Node) -> None:
             values = iter(input_values(entry.point))
             leaves = iter(range(len(entry.point.inputs)))
 
             def leaf(example: Any, name: str) -> Any:
-                return self._input(next(leaves), next(values), example)
+                return self._input(next(leaves), next(values), example, made)
 
             with self.recorder.paused():
                 args = tuple(rebuild(a, leaf) for a in entry.example.args)
@@ -100,16 +101,19 @@ class ProgramExplorer:
 
         return setup
 
-    def _input(self, number: int, value: Value, example: Any) -> Any:
+    def _input(self, number: int, value: Value, example: Any, made: dict[int, torch.Tensor]) -> Any:
         if isinstance(example, Dynamic):
             assert isinstance(value.type, ScalarType)
             return wrap(value, value.type, True)
         assert isinstance(value.type, TensorType)
-        shape = tuple(fresh_extent(self.recorder) if d is None else d for d in value.type.dims)
-        tensor = fresh_root(self.recorder, shape, example.dtype, value)
-        view = View(Storage(external=True, label=("input", number)), tuple(tensor.shape))
-        self.recorder.adopt(tensor, view, value)
-        return tensor
+        if number not in made:
+            shape = tuple(fresh_extent(self.recorder) if d is None else d for d in value.type.dims)
+            made[number] = fresh_root(self.recorder, shape, example.dtype, value)
+            view = View(Storage(external=True, label=("input", number)), tuple(made[number].shape))
+        else:
+            view = self.recorder.view_of(made[number])
+        self.recorder.adopt(made[number], view, value)
+        return made[number]
 
     def _on_return(self, node: Node, end: Exit) -> None:
         state = self.recorder.state
@@ -173,10 +177,12 @@ class ProgramExplorer:
 
 
 def _between_calls(path: PathState) -> PathState:
-    """What survives a call: the contents of storages, but not those of arguments."""
+    """What survives a call: the contents of storages, and which of those from before the first call have changed."""
     kept = PathState.empty()
-    kept.values = dict(path.values)
     kept.versions = {s: v for s, v in path.versions.items() if s.real is not None}
+    for view, (version, operand) in path.values.items():
+        if version == path.version(view.storage):
+            kept.values[view] = (kept.version(view.storage), operand)
     kept.facts = path.facts
     return kept
 

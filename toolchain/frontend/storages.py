@@ -30,6 +30,11 @@ class Storage:
         self.external = external
         self.label = label
 
+    @property
+    def is_argument(self) -> bool:
+        """Visible from outside of the call, and other in every call."""
+        return self.external and self.real is None
+
 
 class View:
     """A window on a storage: the root (base None), or one view operation on top of another view.

@@ -21,7 +21,8 @@ import runtime_py
 from runtime_py.decisions import Decision
 from runtime_py.errors import FuelError
 from toolchain.frontend import HostCalls
-from toolchain.frontend.eager import Decide, EagerRun, run_eager
+from toolchain.frontend.eager import Decide, EagerRun, plain, run_eager
+from toolchain.frontend.graph import REPLACED
 from toolchain.ir import Location
 from toolchain.options import Example
 from toolchain.recording import call_arguments
@@ -45,7 +46,7 @@ class Native:
 
     def __init__(self, module: Callable[..., Any], names: Iterable[str]) -> None:
         self.module = copy.deepcopy(module)
-        self._names = tuple(names)
+        self._names = tuple(name for name in names if not name.endswith(REPLACED))
 
     def call(self, example: Example) -> Outcome:
         args, kwargs = call_arguments(example)
@@ -61,7 +62,7 @@ class Native:
     def state(self) -> dict[str, Any]:
         """The present values of what calls leave behind, by the bundle's names, as far as the module has them."""
         found = {name: _lookup(self.module, name) for name in self._names}
-        return {name: copy.deepcopy(value[0]) for name, value in found.items() if value}
+        return {name: copy.deepcopy(plain(value[0])) for name, value in found.items() if value}
 
 
 class Followed(Native):

@@ -66,6 +66,7 @@ class Merger:
 
     def _walk_roots(self) -> tuple[Frame, ...]:
         join, world = self._join, self._heaps.world
+        join.new_hints.changed = {}  # objects of the world come last, so that both walks find them on the same paths
         frames = []
         for n, row in enumerate(zip(*(a.frames for a in join.arrivals), strict=True)):
             frames.append(self.unify(("frame", n), row))

@@ -60,7 +60,9 @@ class TensorMerger:
                         join.state.versions[storage] = 1
         self._conflicts = self._alias_conflicts()
         kept = self._merge_groups()
-        externals = (s for a in join.arrivals for s in a.path.versions if s.external)
+        externals = [s for a in join.arrivals for s in a.path.versions if s.external]
+        if not join.isolated:  # arguments that the program has dropped on this path may be changed on another one
+            externals += [v.storage for a in join.arrivals for v in a.path.values if v.storage.is_argument]
         # In an order that is the same in every run: it is that of the block's arguments.
         for storage in dict.fromkeys((*kept, *externals, *join.hints.storages)):
             merge_storage(join, storage, [v for row in self._views.values() for v in row if v.storage is storage])
@@ -127,6 +129,11 @@ class TensorMerger:
             storages |= {v.storage for v in self._views[key] if v.storage.external}
             for storage in storages:
                 self._join.state.blame(storage, origins)
+        for key, row in self._views.items():  # what stands for a tensor that was blamed earlier is to blame as well
+            own = self._join.recorder.view_of(self._tensors[key]).storage
+            for arrival, view in zip(self._join.arrivals, row, strict=True):
+                if view.storage in arrival.path.conflicts:
+                    self._join.state.blame(own, arrival.path.conflicts[view.storage])
 
     def _mark_shared(self, shared: dict[Storage, set[Origin]]) -> None:
         """Tensors in lists that became host lists: those keep the contents of now."""
