@@ -48,3 +48,19 @@ def test_an_alias_that_two_joins_lose():
         return first
 
     check(program, [(*a, *b) for a, b in zip(randn(3), randn(3, seed=1), strict=True)])
+
+
+def test_a_generator_that_steps_through_a_loop_of_run_time():
+    def steps(x, n):
+        for i in range(n):
+            for value in x:
+                if value > i:
+                    yield value
+
+    def program(x, n):
+        total = 0.0
+        for value in steps(x, n.item()):
+            total = total + value * 2
+        return total, list(steps(x, n.item() + 1))
+
+    check(program, [(*args, torch.tensor(n)) for n, args in enumerate(randn(3, count=4))])

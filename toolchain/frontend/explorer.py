@@ -42,7 +42,12 @@ STATE = ("state between calls",)
 
 
 class Explorer:
-    """Drives a machine over all paths; ``joins`` counts how often each was merged anew (for diagnostics)."""
+    """Drives a machine over all paths.
+
+    merges: paths that meet go on as one. Without, each goes to the end of the call by itself; tests compare the two.
+    """
+
+    merges = True
 
     def __init__(
         self, world: World, constants: ConstantPool, budget: int, progress: Callable[[int], None] | None = None
@@ -329,6 +334,8 @@ class Explorer:
         frame = machine.frames[-1]
         pc = frame.pc
         frame.heads = frame.live_heads(pc)
+        if not self.merges:
+            return
         if is_head:
             is_head = self._visit_head(frame, pc)
         if not is_head and not (frame.open and (pc in frame.info.joins or pc in frame.open)):
@@ -352,6 +359,8 @@ class Explorer:
 
     def _visit_head(self, frame: Frame, pc: int) -> bool:
         """Whether this visit of a loop head is a join of a loop that may be rolled."""
+        if _is_driven(frame):
+            return False
         entry = frame.heads.get(pc)
         depth = self.recorder.state.depth
         rollable = _is_rollable(frame)
@@ -435,7 +444,9 @@ class Explorer:
             return self._list_operand(arrivals[n], values, template)
 
         snapshots = [a.snapshot for a in arrivals]
-        return Merger(self.recorder, self.world, snapshots, hints, key, list_operand, node.cache, key == STATE).run()
+        is_head, is_state = node.is_head or key == STATE, key == STATE
+        merger = Merger(self.recorder, self.world, snapshots, hints, key, list_operand, node.cache, is_head, is_state)
+        return merger.run()
 
     def _list_operand(self, arrival: Arrival, values: list[Any], template: Template | None) -> Operand:
         """A plain list as a host list, made at the end of the block that the arrival comes from."""
@@ -593,17 +604,22 @@ def _problem(code: str, at: Location, text: str, hint: str) -> Problem:
     return Problem(code, at.file, at.line, text, hint, at.column, at.column)
 
 
+def _is_driven(frame: Frame) -> bool:
+    """Whether the loop at the frame's pc takes its elements from a generator: the heads are those of the loops there.
+
+    Were this a head as well, a loop of the generator could be entered in the middle.
+    """
+    is_for = frame.info.instructions[frame.pc].opname == "FOR_ITER"
+    return is_for and isinstance(frame.stack[-1], VMGenerator)
+
+
 def _is_rollable(frame: Frame) -> bool:
     """Whether the loop at the frame's pc has no fixed list of iterations."""
     instruction = frame.info.instructions[frame.pc]
     if instruction.opname != "FOR_ITER":
         return True
     iterator = frame.stack[-1]
-    if isinstance(iterator, IndexIter):
-        return not iterator.is_concrete and not (
-            isinstance(iterator.source, range) and len(iterator.source) <= ROLL_ABOVE
-        )
-    return isinstance(iterator, VMGenerator)
+    return isinstance(iterator, IndexIter) and not iterator.is_concrete
 
 
 def _frame_references(frame: Frame) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from toolchain.diagnostics import UnsupportedModelError
+from toolchain.diagnostics import Problem, UnsupportedModelError
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.entries import Call, Dynamic, Entry, input_values, make_entries, rebuild, structure_of
@@ -26,7 +26,8 @@ from toolchain.frontend.signals import ExamplesNeeded, Unsupported
 from toolchain.frontend.staged import operand_of, wrap
 from toolchain.frontend.storages import PathState, Storage, View
 from toolchain.frontend.templates import fresh_extent
-from toolchain.ir import UNKNOWN_LOCATION, Location, Operand, Program, ScalarType, TensorType, Value
+from toolchain.ir import UNKNOWN_LOCATION, Function, Location, Operand, Program, ScalarType, TensorType, Value
+from toolchain.ir.graph import Cfg
 
 
 class ProgramExplorer:
@@ -162,6 +163,7 @@ class ProgramExplorer:
             else getattr(self._module, "__name__", "program")
         )
         functions = build_functions(states, [e.point for e in self.entries])
+        _check_loops(functions)
         descriptions = states_of(states, self.world, self.constants)
         first = states[0].arrivals
         at = next(n for n, a in enumerate(first) if a.source is None)
@@ -174,6 +176,17 @@ class ProgramExplorer:
             functions=functions,
             constants=dict(self.constants.tensors),
         )
+
+
+def _check_loops(functions: Sequence[Function]) -> None:
+    """Hosts write loops as loops, which have one entrance. Raises UnsupportedModelError TC101 where one has several."""
+    for function in functions:
+        blocks = {b.id: b for b in function.blocks}
+        for _, target in Cfg(function).irreducible_edges:
+            at = blocks[target].location
+            text = "paths in states that cannot be merged lead into the middle of a loop"
+            hint = "make the values the same on all paths before the loop, or take the steps of a generator out of it"
+            raise UnsupportedModelError([Problem("TC101", at.file, at.line, text, hint, at.column, at.column)])
 
 
 def _between_calls(path: PathState) -> PathState:

@@ -24,8 +24,8 @@ from toolchain.frontend.staged import HostList, StagedObject, StagedStr
 
 
 class Merger:
-    """One merge. ``key``: identifies the join in the origins of its arguments. ``isolated``: no value of an arrival is
-    visible at the join (the state between calls), so everything but constants is an argument."""
+    """One merge. ``key``: identifies the join in the origins of its arguments. ``is_head``: of a loop. ``isolated``: no
+    value of an arrival is visible at the join (the state between calls), so everything but constants is an argument."""
 
     def __init__(
         self,
@@ -36,8 +36,10 @@ class Merger:
         key: object,
         list_operand: ListOperand,
         cache: dict[Any, Any],
+        is_head: bool = False,
         isolated: bool = False,
     ) -> None:
+        self._is_head = is_head
         self._join = Join(recorder, arrivals, hints, key, cache, isolated)
         self._heaps = Heaps(world, arrivals)
         self._scalars = ScalarMerger(self._join)
@@ -144,6 +146,9 @@ class Merger:
         pcs = {f[0] for f in fields}
         if len(pcs) > 1 or any(r.info is not frame.info for r in refs):
             raise Mismatch(path, "a generator that is suspended at different places")
+        if not self._is_head and len({_iterations(r, f) for r, f in zip(refs, fields, strict=True)}) > 1:
+            # Paths that meet here would go on in the middle of a loop that one of them has not entered.
+            raise Mismatch(path, "a generator that is suspended in different iterations")
         pc, current, _, heads, _, _, _, kw_names = fields[0]
         mode = self.unify((*path, "mode"), tuple(f[2] for f in fields))
         handled = self.unify((*path, "handled"), tuple(f[5] for f in fields))
@@ -182,6 +187,13 @@ class Merger:
         if all(p is f for p, f in zip(parts, pairs[0][0], strict=True)):  # type: ignore[index]
             return first
         return pairs[0][1](parts)  # type: ignore[index]
+
+
+def _iterations(frame: Frame, fields: tuple[Any, ...]) -> frozenset[tuple[int, object]]:
+    """What the heads of the loops that a frame is suspended in are, or how often they were visited."""
+    pc, heads = fields[0], fields[3]
+    around = {h: entry for h, entry in heads.items() if pc in frame.info.heads[h]}
+    return frozenset((h, visits if node is None else node) for h, (node, _, visits) in around.items())
 
 
 def _is_concrete(image: Image) -> bool:
