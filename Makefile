@@ -11,7 +11,7 @@ DEBIAN_PACKAGES := python3-venv
 DEBIAN_PACKAGES += cmake ninja-build g++ clang libgtest-dev
 DEBIAN_PACKAGES += libvulkan1 mesa-vulkan-drivers
 
-.PHONY: demo test test-fast lint bench clean debian
+.PHONY: demo test test-fast fuzz lint bench clean debian
 
 demo: $(STAMP)
 	$(BIN)/toolchain build samples/skipnet_ff.py --target cpu -o build/demo.bundle
@@ -24,6 +24,11 @@ test: debian $(STAMP) $(IREE39)/.stamp
 
 test-fast: $(STAMP)
 	$(BIN)/pytest -n 2 -m "not slow"
+
+# Generated programs; SEEDS=first:last, FUZZ for further options (see python -m tests.fuzz --help).
+SEEDS ?= 0:2000
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --seeds $(SEEDS) $(FUZZ)
 
 lint: $(STAMP)
 	$(BIN)/ruff check

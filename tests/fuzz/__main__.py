@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz.generator import program_of
 from tests.fuzz.minimise import minimise
-from tests.fuzz.oracles import OutOfTime, Verdict, at_most, check
+from tests.fuzz.oracles import OutOfTime, Verdict, at_most, check, check_bundle, check_unmerged
 
 _MAIN = """
 
@@ -34,6 +36,8 @@ def main() -> int:
     began = time.monotonic()
     for done, seed in enumerate(seeds, 1):
         verdict = _check(program_of(seed), options.timeout)
+        if verdict.kind == "right":
+            verdict = _check_further(seed, options)
         found[verdict.kind, verdict.place if verdict.kind == "failed" else verdict.detail] += 1
         if verdict.kind == "failed":
             _save(seed, verdict, options)
@@ -50,8 +54,26 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", default="0:2000", help="first and one after the last, as in 0:2000")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds of processor time for one program")
     parser.add_argument("--minimise", type=float, default=120.0, help="seconds for making a failure smaller")
+    parser.add_argument("--compile", type=int, default=0, metavar="N", help="build and run every N-th program as well")
+    parser.add_argument("--hosts", default="python", help="for --compile: python, vm, or both with a comma")
+    parser.add_argument(
+        "--unmerged", type=int, default=0, metavar="N", help="explore every N-th without merging paths too"
+    )
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="where failures are saved")
     return parser.parse_args()
+
+
+def _check_further(seed: int, options: argparse.Namespace) -> Verdict:
+    """What takes longer, for a share of the programs."""
+    source = program_of(seed)
+    if options.unmerged and seed % options.unmerged == 0:
+        verdict = check_unmerged(source, seed)
+        if verdict.kind != "right":
+            return replace(verdict, detail=f"unmerged: {verdict.detail}")
+    if options.compile and seed % options.compile == 0:
+        with tempfile.TemporaryDirectory() as folder:
+            return check_bundle(source, Path(folder), options.hosts.split(","))
+    return Verdict("right")
 
 
 def _check(source: str, seconds: float) -> Verdict:

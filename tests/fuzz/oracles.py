@@ -9,19 +9,29 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from random import Random
 from types import FrameType
-from typing import Literal
+from typing import Any, Literal
 
-from tests.fuzz.worlds import Eager, Followed, Graph, Observation, Path, World, load
+import torch
+from torch.utils._pytree import tree_map
+
+import toolchain
+from tests.conformance import runners
+from tests.fuzz.worlds import Eager, Followed, Graph, Observation, World, load
+from tests.fuzz.worlds import Path as Decisions
 from toolchain.diagnostics import UnsupportedModelError
 from toolchain.frontend import Call, explore
 from toolchain.frontend import Dynamic as Marker
 from toolchain.frontend.eager import NotFollowed
+from toolchain.frontend.explorer import Explorer
 from toolchain.ir import Program
 from toolchain.ir.verifier import verify
 from toolchain.options import Example
 from toolchain.passes import PIPELINE
 from toolchain.recording import replace_markers
+from toolchain.replay import same
 from toolchain.verification.natural import MARGIN
 
 BUDGET = 800
@@ -125,7 +135,7 @@ def examples_of(source: str) -> list[Example]:
     return [Example(tuple(args)) for args in load(source).calls()]
 
 
-def explored(source: str, examples: Sequence[Example], merge: bool = True) -> Program:
+def explored(source: str, examples: Sequence[Example]) -> Program:
     calls = [Call(*replace_markers(example, lambda marker: Marker(marker.value))) for example in examples]
     return explore(load(source).program(), calls, budget=BUDGET)
 
@@ -176,7 +186,7 @@ def _follow(
     return None
 
 
-def _other_path(eager: Path, graph: Path) -> str:
+def _other_path(eager: Decisions, graph: Decisions) -> str:
     """How the graph decided otherwise, at the places where it decided as often.
 
     Where states have met, more is a value of run time in the graph than in one run of the machine.
@@ -186,3 +196,66 @@ def _other_path(eager: Path, graph: Path) -> str:
         if len(mine) == len(others) and mine != others:
             return f"{place} went {mine} in eager, {others} in the graph"
     return ""
+
+
+def check_unmerged(source: str, seed: int) -> Verdict:
+    """Compares the program explored as ever with the one whose paths never meet, on its calls and on random ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        examples = examples_of(source)
+        examples += [_varied(example, Random(seed + n)) for n in range(3) for example in examples]
+        try:
+            merged = Graph(explored(source, examples))
+            single = Graph(_unmerged(source, examples))
+        except UnsupportedModelError as refusal:
+            return Verdict("refused", ",".join(sorted({p.code for p in refusal.problems})))
+        return compare("unmerged", observe(merged, examples), observe(single, examples)) or Verdict("right")
+
+
+def _unmerged(source: str, examples: Sequence[Example]) -> Program:
+    Explorer.merges = False
+    try:
+        return explored(source, examples)
+    finally:
+        Explorer.merges = True
+
+
+def _varied(example: Example, random: Random) -> Example:
+    """The same call with other numbers in its tensors."""
+
+    def other(leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        numbers = [random.randint(-20, 20) for _ in range(leaf.numel())]
+        return torch.tensor(numbers).reshape(leaf.shape) / 8 if leaf.is_floating_point() else leaf.roll(1) - 1
+
+    return Example(tree_map(other, example.args))
+
+
+def check_bundle(source: str, folder: Path, hosts: Sequence[str] = ("python",)) -> Verdict:
+    """Compares eager PyTorch with the compiled program, on every host."""
+    examples, bundle = examples_of(source), folder / "generated.bundle"
+    options = toolchain.BuildOptions(debug=True)
+    try:
+        toolchain.build(load(source).program(), examples, ("cpu",), hosts, bundle, options=options)
+    except UnsupportedModelError as refusal:
+        return Verdict("refused", ",".join(sorted({p.code for p in refusal.problems})))
+    program = load(source).program()
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eager = [runners.observe(program, example) for example in examples]
+    for host in hosts:
+        for number, (mine, seen) in enumerate(
+            zip(eager, runners.RUNNERS[host].run(bundle, "cpu", examples), strict=True)
+        ):
+            found = (seen.result, seen.printed, (seen.exception or ("",))[0])
+            if not same(found, (mine.result, mine.printed, (mine.exception or ("",))[0])):
+                near = any(margin < MARGIN for margin in _margins(source, examples))
+                text = f"call {number}: {mine} in eager, {seen} on the {host} host"
+                return Verdict("discarded", "near") if near else Verdict("failed", text, f"{host} host")
+    return Verdict("right")
+
+
+def _margins(source: str, examples: Sequence[Example]) -> list[float]:
+    followed = Followed(source, ())
+    return [followed.margin for example in examples if followed.call(example)]

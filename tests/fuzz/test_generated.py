@@ -1,25 +1,41 @@
-"""Generated programs: fixed seeds of what ``make fuzz`` runs by the thousand."""
+"""Generated programs: fixed seeds of what ``make fuzz`` runs by the thousand, and the parts of the fuzzer."""
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
 
-import runtime_py
-import toolchain
 from tests.fuzz.generator import program_of
 from tests.fuzz.minimise import minimise
-from tests.fuzz.oracles import check, check_bundle, check_unmerged, examples_of
-from tests.fuzz.worlds import load
-from toolchain.diagnostics import UnsupportedModelError
+from tests.fuzz.oracles import check, check_bundle, check_unmerged
 
-SIZE = 5
-"""Statements of ``forward``, about; the programs of ``make fuzz`` are larger."""
+SIZE = 3
+"""About how many statements ``forward`` has here; the programs of ``make fuzz`` are larger."""
 
 
-@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize("first", range(0, 100, 20))
 def test_generated_programs_do_what_eager_does(first: int) -> None:
-    verdicts = {seed: check(program_of(seed, SIZE)) for seed in range(first, first + 10)}
-    assert {seed: v for seed, v in verdicts.items() if v.kind == "failed"} == {}
+    verdicts = {seed: check(program_of(seed, SIZE)) for seed in range(first, first + 20)}
+    assert {seed: verdict for seed, verdict in verdicts.items() if verdict.kind == "failed"} == {}
+    assert sum(verdict.kind == "right" for verdict in verdicts.values()) > 10
+
+
+def test_merging_paths_changes_nothing() -> None:
+    verdicts = {seed: check_unmerged(program_of(seed, SIZE), seed) for seed in range(12)}
+    assert {seed: verdict for seed, verdict in verdicts.items() if verdict.kind == "failed"} == {}
+
+
+@pytest.mark.parametrize("seed", [0, 4])
+def test_a_generated_program_does_what_eager_does_when_compiled(seed: int, tmp_path: Path) -> None:
+    assert check_bundle(program_of(seed, SIZE), tmp_path).kind == "right"
+
+
+def test_the_same_seed_gives_the_same_program() -> None:
+    assert program_of(7) == program_of(7)
+    assert program_of(7) != program_of(8)
+
+
+def test_a_failure_is_made_as_small_as_it_gets() -> None:
+    source = "def f(x):\n    if x > 2:\n        for i in range(3):\n            y = y * 2 - bad(x)\n    return y\n"
+    assert minimise(source, lambda candidate: "bad" in candidate) == "bad\n"

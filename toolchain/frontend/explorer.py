@@ -20,7 +20,7 @@ from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.context import pop_context, push_context
 from toolchain.frontend.heap import Snapshot, World, capture, image_of, is_reachable, restore
-from toolchain.frontend.machine.frame import ROLL_ABOVE, Frame, IndexIter, VMGenerator
+from toolchain.frontend.machine.frame import Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, OtherIteration
 from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
