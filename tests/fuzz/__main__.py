@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz.generator import program_of
@@ -68,8 +67,8 @@ def _check_further(seed: int, options: argparse.Namespace) -> Verdict:
     source = program_of(seed)
     if options.unmerged and seed % options.unmerged == 0:
         verdict = check_unmerged(source, seed)
-        if verdict.kind != "right":
-            return replace(verdict, detail=f"unmerged: {verdict.detail}")
+        if verdict.kind == "failed":
+            return verdict
     if options.compile and seed % options.compile == 0:
         with tempfile.TemporaryDirectory() as folder:
             return check_bundle(source, Path(folder), options.hosts.split(","))
