@@ -235,3 +235,18 @@ def test_objects_of_native_code_that_change_are_refused():
         return text.getvalue()
 
     refused(program, randn(3), "TC160")
+
+
+def test_a_tensor_attribute_replaced_after_a_loop():
+    class Last(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = torch.zeros(1)
+
+        def forward(self, x):
+            while x.sum() > 1:
+                x = x * 0.5
+            before, self.last = self.last, x.sum().reshape(1)
+            return x, before
+
+    check(Last(), randn(3, scale=3.0))

@@ -173,6 +173,29 @@ def test_in_a_loop_whose_results_decide():
     check(program, [(torch.tensor([0.0, v]),) for v in (0.5, 3.0, 100.0)], examples=2)
 
 
+def test_carried_through_loops_and_calls():
+    @host_call(name="every_other")
+    def every_other(x):
+        return x[::2], f"{len(x)},"
+
+    class Halving(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = torch.zeros(1)
+            self.calls = 0
+
+        def forward(self, x):
+            text = ""
+            while x.shape[0] > 1 and x.sum() > 0:
+                x, part = every_other(x * 1.5)
+                text += part
+            before, self.last = self.last, x.sum().reshape(1)
+            self.calls += 1
+            return x, text, before, self.calls
+
+    check(Halving(), [(torch.ones(n),) for n in (5, 1, 9, 4)], examples=3, host_calls=[every_other])
+
+
 def test_a_check_that_guards_an_index_comes_first():
     @host_call(name="within", result=None)
     def within(index, size):

@@ -34,6 +34,7 @@ class HostCalls:
         self._seen: dict[tuple[str, Kinds], Results] = {}
         self._clashes: dict[tuple[str, Kinds], str] = {}
         self._failures: dict[str, str] = {}
+        self._stopped = ""
         for made in map(as_host_call, given):
             if problem := self._problem(made):
                 raise UsageError("TC228", problem, _RENAME)
@@ -70,8 +71,9 @@ class HostCalls:
             args, kwargs = _fresh(call.args), _fresh(call.kwargs)
             try:
                 run_eager(own, args, kwargs, lambda _, natural: natural, host_calls=self)
-            except NotFollowed:
-                return  # the exploration comes to the same place, and says so
+            except NotFollowed as stop:
+                self._stopped = f"the examples cannot be followed to such a call ({stop.message})"
+                return
 
     def note(self, made: HostCall, kinds: Kinds, given: Results) -> None:
         """A call has given this."""
@@ -93,8 +95,9 @@ class HostCalls:
             return declared
         if key in self._seen and key not in self._clashes:
             return self._seen[key]
-        unseen = self._failures.get(made.name, f"no example calls it with ({', '.join(kinds)})")
-        text = f"what the host call {made.name} gives is not known: {self._clashes.get(key, unseen)}"
+        unseen = self._stopped or f"no example calls it with ({', '.join(kinds)})"
+        why = self._clashes.get(key) or self._failures.get(made.name) or unseen
+        text = f"what the host call {made.name} gives is not known: {why}"
         raise Unsupported("TC163", text, "declare it: @toolchain.host_call(result=...)")
 
 
