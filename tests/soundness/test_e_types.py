@@ -126,3 +126,18 @@ def test_integer_overflow_is_an_error():
     outcome = Interpreter(program).call(0, [torch.tensor([2**62])])
     with pytest.raises(OverflowError):
         raise outcome.exception
+
+
+def test_named_results_of_pytorch_by_a_branch():
+    def program(x):
+        values, indices = x.topk(2) if x[0] > 0 else x.sort()
+        best = x.max(0) if x[1] > 0 else (-x).max(0)
+        return values, indices, best.values
+
+    check(program, randn(3))
+
+    def both(x):
+        found = x.topk(2) if x[0] > 0 else (x * 2).topk(2)
+        return found.values, found.indices
+
+    check(both, randn(3))

@@ -55,3 +55,18 @@ def test_loops_that_nan_ends():
 def test_ties():
     ties = [(torch.tensor(row),) for row in ((1.0, 1.0, 0.0), (0.0, 0.0, 0.0), (2.0, 1.0, 2.0))]
     check(lambda x: (x.argmax(), x.max(0), max(range(3), key=lambda n: x[n].item()), x.topk(2)[0]), ties)
+
+
+def test_searches_for_nan_are_refused_when_they_happen():
+    """A list finds NaN if it is the same object."""
+
+    def numbers(x):
+        values = [x[0].item(), x[1].item()]
+        return values.index(max(values)), values[0] in values, values.count(values[1])
+
+    def tensors(x):
+        values = [x[0], x[1]]
+        return values.index(max(values)), max(values) in values
+
+    check(numbers, PAIRS, "any")
+    check(tensors, PAIRS, "any")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tests.soundness.harness import check
+from tests.soundness.harness import check, refused
 
 
 def _rows_and_counts():
@@ -152,3 +152,113 @@ def test_two_lists_that_begin_alike():
         return short, long
 
     check(program, _numbers())
+
+
+def _vectors(*lengths):
+    generator = torch.Generator().manual_seed(2)
+    return [(torch.randn(n, generator=generator),) for n in (lengths or (3, 5, 8, 1, 4))]
+
+
+def test_searches_in_a_list_of_unknown_length():
+    def program(x):
+        seen = []
+        for i in range(x.shape[0]):
+            value = int(x[i] * 3)
+            if value not in seen:
+                seen.append(value)
+        try:
+            seen.remove(1)
+        except ValueError as error:
+            return seen, str(error)
+        seen.append(0)
+        return seen, seen.index(0), seen.index(0, -1), seen.count(0), 1 in seen
+
+    check(program, _vectors())
+
+
+def test_searches_for_tensors():
+    def scalars(x):
+        numbers = [v for v in x if v > 0]
+        return numbers.index(max(numbers)) if numbers else -1, x[0] in numbers
+
+    def rows(x):
+        rows = [x, x + 1, x * 2]
+        best = max(rows, key=lambda row: row.sum())
+        return rows.index(best), best in rows, rows.count(x)
+
+    check(scalars, _vectors())
+    check(rows, _vectors())
+
+
+def test_a_row_in_a_list_of_unknown_length_is_not_looked_for():
+    def program(x):
+        rows = []
+        for i in range(x.shape[0]):
+            if x[i] > 0:
+                rows.append(x[:2])
+        return x[:2] in rows
+
+    refused(program, _vectors(3, 5), "TC124")
+
+
+def test_extending_by_a_list_of_unknown_length():
+    def program(x):
+        first, second = [1.0], [2.0]
+        known = (first, second)
+        first += x.tolist()
+        second.extend(x[1:].tolist())
+        return known, first + second, [*first, 0.5]
+
+    check(program, _vectors())
+
+
+def test_extending_in_a_loop():
+    class Owner:
+        pass
+
+    def program(x):
+        owner = Owner()
+        owner.rows = rows = []
+        for i in range(x.shape[0]):
+            if x[i] > 0:
+                owner.rows += x[i:].unsqueeze(1).tolist()
+            rows += ([v.item()] for v in x[:i] if v < 0)
+        return rows
+
+    check(program, _vectors())
+
+
+def test_views_in_a_list_of_unknown_length_whose_base_changes():
+    """What the loop's body puts into the list, it does for the way out of the loop as well."""
+
+    def program(x):
+        y = x * 1
+        rows = []
+        for i in range(y.shape[0]):
+            rows.append(y[i])
+        y.add_(1)
+        return torch.stack(rows)
+
+    def carried(x):
+        rows = []
+        for _ in range(x.shape[0]):
+            x = x + 1
+            rows.append(x)
+        x.add_(1)
+        return rows
+
+    check(program, _vectors(3, 5), "any")
+    check(carried, _vectors(3, 5), "any")
+
+
+def test_a_tensor_in_a_list_is_replaced_and_changes():
+    def program(x):
+        rows = []
+        for _ in range(x.shape[0]):
+            x = torch.relu(x)
+            rows.append(x)
+        x = x + 1
+        x.mul_(2)
+        return rows, x
+
+    check(program, _vectors())

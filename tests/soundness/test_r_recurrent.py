@@ -67,3 +67,19 @@ def test_lengths_that_do_not_fit():
 
     calls = [(torch.ones(4, 2, 3), torch.tensor(n)) for n in ([4, 2], [2, 3], [3, 0], [3, 3])]
     check(Sorted(), calls)
+
+
+@pytest.mark.parametrize("cell", [nn.GRUCell, nn.LSTMCell, nn.RNNCell])
+def test_cells_of_a_batch_of_unknown_size(cell):
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.cell = cell(3, 4)
+
+        def forward(self, x):
+            kept = x[torch.where(x[:, 0] > 0)[0]]
+            return self.cell(kept, self.cell(kept))
+
+    generator = torch.Generator().manual_seed(0)
+    check(Kept(), [(torch.randn(n, 3, generator=generator),) for n in (4, 2, 1, 5)])

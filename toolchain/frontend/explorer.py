@@ -175,7 +175,7 @@ class Explorer:
             start, answer = node.arrivals[0].snapshot, node.answer
         else:
             node.merged = self._merge(node, node.arrivals)
-            self._remember(node.key, node.merged)
+            self._remember(node, node.merged)
             start, answer = node.merged.snapshot, None
         node.entry = start
         restore(start, self.machine.frames, self.world, self._touched)
@@ -431,7 +431,7 @@ class Explorer:
         elif node.done:
             if node.merged is not None:
                 self._separate(node.key, node.merged, merged)
-            self._remember(node.key, merged)
+            self._remember(node, merged)
             self._discard(node)
             self.queue(node)
         return None
@@ -444,8 +444,10 @@ class Explorer:
             return self._list_operand(arrivals[n], values, template)
 
         snapshots = [a.snapshot for a in arrivals]
-        is_head, is_state = node.is_head or key == STATE, key == STATE
-        merger = Merger(self.recorder, self.world, snapshots, hints, key, list_operand, node.cache, is_head, is_state)
+        is_head, is_state, cache = node.is_head or key == STATE, key == STATE, node.cache
+        merger = Merger(
+            self.recorder, self.world, snapshots, hints, key, list_operand, cache, node.conflicts, is_head, is_state
+        )
         return merger.run()
 
     def _list_operand(self, arrival: Arrival, values: list[Any], template: Template | None) -> Operand:
@@ -468,8 +470,9 @@ class Explorer:
         finally:
             self.recorder.state = saved
 
-    def _remember(self, key: Any, merged: Merged) -> None:
-        hints = self._hints.setdefault(key, Hints())
+    def _remember(self, node: Node, merged: Merged) -> None:
+        node.conflicts = merged.conflicts
+        hints = self._hints.setdefault(node.key, Hints())
         for path, hint in merged.hints.leaves.items():
             hints.leaves.setdefault(path, hint)
         for path, dims in merged.hints.dims.items():
@@ -503,6 +506,8 @@ class Explorer:
         self._thinned.clear()
         for key in {key for key, _ in origins}:
             self._split_all(key)
+        if hint == "keep":
+            self._forgive(origins)
         self._explore_again()
 
     def _explore_again(self) -> None:
@@ -521,6 +526,14 @@ class Explorer:
         if node.alive:
             self._discard(node)
             self.queue(node)
+
+    def _forgive(self, origins: frozenset[Origin]) -> None:
+        """What ``origins``, now kept apart, are blamed for elsewhere is found again where it is still so."""
+        for node in self.nodes:
+            if node.alive and any(blamed & origins for blamed in node.conflicts.values()):
+                node.conflicts = {p: b - origins for p, b in node.conflicts.items() if not b & origins or b - origins}
+                self._discard(node)
+                self.queue(node)
 
     def _unroll(self, key: Any) -> bool:
         """Makes the positions of the iterators at a join constants; whether any was not."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolchain.frontend.heap import Snapshot
-from toolchain.frontend.merge import Merged, Parameter
+from toolchain.frontend.merge import Conflicts, Merged, Parameter
 from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Ghost
 from toolchain.ir import UNKNOWN_LOCATION, Location, Operand, Operation, Structure
@@ -59,6 +59,7 @@ class Node:
     setup:   for the start of a function: pushes its frame. expand: for a state between calls: adds the functions.
     ghosts:  for a decision inside native code: blocks to run again first; ``base`` is where the first of them starts.
     cache:   the block arguments made so far, so that merging again gives the same ones.
+    conflicts: what arrivals so far said must not be changed in place behind it.
     """
 
     key: Any
@@ -78,6 +79,7 @@ class Node:
     location: Location = NOWHERE
     head_pc: int = -1
     cache: dict[Any, Any] = field(default_factory=dict)
+    conflicts: Conflicts = field(default_factory=dict)
     setup: Callable[[Node], None] | None = None
     expand: Callable[[Node], None] | None = None
 

@@ -28,6 +28,7 @@ from toolchain.frontend.machine import (
     operations,
     polyfills,
     recurrent_polyfills,
+    searching,
 )
 from toolchain.frontend.machine.arrays import array_type
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
@@ -404,16 +405,16 @@ def _list_insert(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> A
 
 
 def _list_extend(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-    if operations.needs_machine(args[0]):
+    if operations.needs_machine(args[0]) or isinstance(args[0], HostList):
         return m.calls.call(polyfills.extend_, (items, args[0]), {}, mode)
     operations.list_extend(m, items, args[0])
 
 
-def _search(native: str, polyfill: Any) -> Any:
+def _search(name: str) -> Any:
     def handle(items: Any, m: Machine, args: Any, kwargs: Any, mode: Any) -> Any:
-        if border.has_staged(args[0]) or border.has_staged(items):
-            return m.calls.call(polyfill, (items, *args), kwargs, mode)
-        return getattr(items, native)(*args)
+        if args and searching.needs_machine(items, args[0]):
+            return searching.search(m, name, items, args, mode)
+        return getattr(items, name)(*args)
 
     return handle
 
@@ -469,12 +470,12 @@ CONTAINER_METHODS: dict[tuple[str, str], Any] = {
     ("list", "pop"): _list_pop,
     ("list", "insert"): _list_insert,
     ("list", "extend"): _list_extend,
-    ("list", "index"): _search("index", polyfills.index_),
-    ("list", "count"): _search("count", polyfills.count_),
-    ("list", "remove"): _search("remove", polyfills.remove_),
+    ("list", "index"): _search("index"),
+    ("list", "count"): _search("count"),
+    ("list", "remove"): _search("remove"),
     ("list", "sort"): _list_sort,
-    ("tuple", "index"): _search("index", polyfills.index_),
-    ("tuple", "count"): _search("count", polyfills.count_),
+    ("tuple", "index"): _search("index"),
+    ("tuple", "count"): _search("count"),
     ("dict", "get"): _dict_get,
     ("str", "join"): _str_join,
     ("str", "format"): _str_format,

@@ -172,8 +172,9 @@ class Calls:
         return self.call(function.__wrapped__, args, kwargs, mode)
 
     def _module_call(self, module: torch.nn.Module, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-        if recurrent_polyfills.needs_loop(module, args):
-            return recurrent_polyfills.run_layers, (module, *args)
+        replacement = recurrent_polyfills.replacement(module, args)
+        if replacement is not None:
+            return replacement, (module, *args)
         if type(module).__call__ is not torch.nn.Module.__call__:
             return type(module).__call__, (module, *args)
         return self._plain_module_call(module, args)

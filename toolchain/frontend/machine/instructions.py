@@ -6,9 +6,8 @@ import operator
 from types import CellType
 from typing import TYPE_CHECKING, Any
 
-from toolchain.frontend.machine import formatting, protocols
+from toolchain.frontend.machine import formatting, polyfills, protocols
 from toolchain.frontend.machine import operations as ops
-from toolchain.frontend.machine.calls import PUSHED
 from toolchain.frontend.machine.frame import NULL, Frame
 from toolchain.frontend.machine.handlers import table
 from toolchain.frontend.staged import HostList
@@ -249,17 +248,23 @@ def _unary_invert(m: Machine, f: Frame, arg: int, i: Any) -> None:
 
 @handles("BINARY_OP")
 def _binary_op(m: Machine, f: Frame, arg: int, i: Any) -> None:
-    right, left = f.stack[-1], f.stack[-2]
+    right, left = f.stack.pop(), f.stack.pop()
+    if _SYMBOLS[arg] == "+=" and _grows_by_element(m, left, right):
+        m.call(polyfills.extended_, (left, right), {})
+        return
     if protocols.is_user_object(left) or protocols.is_user_object(right):
-        del f.stack[-2:]
         if not protocols.call_operator(m, _SYMBOLS[arg], left, right):
             f.stack.append(ops.binary(m, _BINARY_BY_NUMBER[arg], left, right))
         return
-    result = ops.binary(m, _BINARY_BY_NUMBER[arg], left, right)
-    if result is PUSHED:
-        return
-    del f.stack[-2:]
-    f.stack.append(result)
+    f.stack.append(ops.binary(m, _BINARY_BY_NUMBER[arg], left, right))
+
+
+def _grows_by_element(m: Machine, items: Any, more: Any) -> bool:
+    """Whether ``items += more`` must be a loop. A plain list becomes one of unknown length where paths meet: there, all
+    who know it see what it has become."""
+    if isinstance(items, list) and isinstance(more, HostList):
+        return m.driver.is_reachable(items)
+    return isinstance(items, (list, HostList)) and ops.needs_machine(more)
 
 
 @handles("COMPARE_OP")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from toolchain.frontend.context import context
-from toolchain.frontend.machine import polyfills
+from toolchain.frontend.machine import polyfills, searching
 from toolchain.frontend.machine.frame import ReturnMode
 from toolchain.frontend.signals import Unsupported
 from toolchain.frontend.staged import HostList, context_length, operand_of
@@ -22,11 +22,6 @@ from toolchain.ir import Operand
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.interpreter import Machine
-
-
-_ELEMENT_BY_ELEMENT = {
-    "index": polyfills.index_, "count": polyfills.count_, "remove": polyfills.remove_, "sort": polyfills.sort_,
-}  # fmt: skip
 
 
 class ListMethod:
@@ -62,8 +57,10 @@ class HostLists:
 
     def call(self, method: ListMethod, args: tuple[Any, ...], kwargs: dict[str, Any], mode: ReturnMode) -> Any:
         items, name = method.items, method.name
-        if name in _ELEMENT_BY_ELEMENT:
-            return self._machine.calls.call(_ELEMENT_BY_ELEMENT[name], (items, *args), kwargs, mode)
+        if name in ("index", "count", "remove"):
+            return searching.search(self._machine, name, items, args, mode)
+        if name == "sort":
+            return self._machine.calls.call(polyfills.sort_, (items, *args), kwargs, mode)
         if name == "copy":
             return HostList(items.operand, items.template, items.origins)
         if name == "clear":

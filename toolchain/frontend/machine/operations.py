@@ -11,7 +11,7 @@ import torch
 
 from toolchain.frontend import torch_adapter
 from toolchain.frontend.context import Staged, context, scalar_type, union_origins
-from toolchain.frontend.machine import formatting, polyfills
+from toolchain.frontend.machine import formatting, polyfills, searching
 from toolchain.frontend.machine.border import box, has_staged, unbox
 from toolchain.frontend.machine.frame import IndexIter, StagedRange, VMGenerator
 from toolchain.frontend.numbers import (
@@ -147,10 +147,9 @@ def contains(m: Machine, container: Any, item: Any) -> Any:
     if isinstance(container, (tuple, list, set, frozenset)) and (
         isinstance(item, StagedNumber) or has_staged(container, 1)
     ):
+        searching.guard_nan(m, container, item)
         found: Any = False
         for element in container:
-            if isinstance(element, torch.Tensor):
-                raise Unsupported("TC120", "looking for a number among tensors cannot be staged")
             found = found | to_bool(element == item)
         return found
     if isinstance(container, (dict, range)) and isinstance(item, StagedNumber):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 _MISSING = object()
 
 
@@ -168,14 +170,6 @@ def sort_(items: Any, *, key: Any = None, reverse: bool = False) -> None:
         items[i] = x
 
 
-def remove_(items: Any, value: Any) -> None:
-    for i, x in enumerate(items):
-        if x == value:
-            items.pop(i)
-            return
-    raise ValueError("list.remove(x): x not in list")
-
-
 def join_(separator: Any, parts: Any) -> Any:
     """``str.join`` of a list of unknown length."""
     text = ""
@@ -184,21 +178,47 @@ def join_(separator: Any, parts: Any) -> Any:
     return text
 
 
-def index_(sequence: Any, value: Any, start: int = 0, stop: Any = None) -> Any:
-    for i, x in enumerate(sequence[start:stop] if start or stop is not None else sequence):
-        if x == value:
-            return i + (start if start >= 0 else max(len(sequence) + start, 0))
+def extended_(target: Any, iterable: Any) -> Any:
+    extend_(target, iterable)
+    return target
+
+
+def index_(sequence: Any, value: Any, start: Any = 0, stop: Any = None, *, by_identity: bool) -> Any:
+    part = sequence if start == 0 and stop is None else sequence[start:stop]
+    first = max(start + len(sequence), 0) if start < 0 else start
+    for i, x in enumerate(part, first):
+        if (by_identity and x is value) or x == value:
+            return i
     if isinstance(sequence, tuple):
         raise ValueError("tuple.index(x): x not in tuple")
+    if isinstance(value, torch.Tensor):
+        raise NotImplementedError("a tensor that is not in a list, in words; that path is not compiled")
     raise ValueError(f"{value!r} is not in list")
 
 
-def count_(sequence: Any, value: Any) -> Any:
+def count_(sequence: Any, value: Any, *, by_identity: bool) -> Any:
     n = 0
     for x in sequence:
-        if x == value:
+        if (by_identity and x is value) or x == value:
             n += 1
     return n
+
+
+def remove_(items: Any, value: Any, *, by_identity: bool) -> None:
+    for i, x in enumerate(items):
+        if (by_identity and x is value) or x == value:
+            items.pop(i)
+            return
+    raise ValueError("list.remove(x): x not in list")
+
+
+def contains_element_(items: Any, value: Any, inverted: bool, *, by_identity: bool) -> Any:
+    if by_identity:
+        return contains_by_iteration_(items, value, inverted)
+    found: Any = False
+    for x in items:
+        found = found | bool(x == value)
+    return not found if inverted else found
 
 
 def operator_(attempts: Any, left: Any, right: Any, symbol: str) -> Any:
@@ -231,14 +251,6 @@ def contains_(method: Any, container: Any, item: Any, inverted: bool) -> bool:
 def contains_by_iteration_(container: Any, item: Any, inverted: bool) -> bool:
     for x in container:
         if x is item or x == item:
-            return not inverted
-    return inverted
-
-
-def contains_equal_(container: Any, item: Any, inverted: bool) -> bool:
-    """Membership of numbers and strings, which nobody tells apart by identity."""
-    for x in container:
-        if x == item:
             return not inverted
     return inverted
 

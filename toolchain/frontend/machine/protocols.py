@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from toolchain.frontend.context import Staged
-from toolchain.frontend.machine import polyfills
+from toolchain.frontend.machine import polyfills, searching
 from toolchain.frontend.machine.calls import is_interpretable
-from toolchain.frontend.numbers import StagedFloat
-from toolchain.frontend.signals import Unsupported
+from toolchain.frontend.machine.frame import PUSH
 from toolchain.frontend.staged import Array, HostList
-from toolchain.ir import TensorType
 
 if TYPE_CHECKING:
     from toolchain.frontend.machine.frame import Frame
@@ -80,10 +78,11 @@ def truth_method(m: Machine, value: Any) -> Any:
 
 
 def call_contains(m: Machine, container: Any, item: Any, inverted: bool) -> bool:
-    """Pushes the membership test of a user's class or of a list of unknown length, if it is one."""
-    if isinstance(container, HostList):
-        _refuse_identity(m, container, item)
-        m.call(polyfills.contains_equal_, (container, item, inverted), {})
+    """Pushes the membership test of a user's class, of a list of unknown length, or one that compares tensors."""
+    if isinstance(container, HostList) or (
+        isinstance(container, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in (item, *container))
+    ):
+        searching.search(m, "contains", container, (item, inverted), PUSH)
         return True
     method = m.calls.special_method(container, "__contains__")
     if method is not None:
@@ -93,18 +92,6 @@ def call_contains(m: Machine, container: Any, item: Any, inverted: bool) -> bool
         return False
     m.call(polyfills.contains_by_iteration_, (container, item, inverted), {})
     return True
-
-
-def _refuse_identity(m: Machine, container: HostList, item: Any) -> None:
-    """Tensors and NaN are found by identity, which a list of unknown length does not keep."""
-    parts = container.template.parts if container.template is not None else ()
-    if isinstance(item, torch.Tensor) or any(isinstance(part, TensorType) for part in parts):
-        text = "'in' with tensors and a list of unknown length"
-        raise Unsupported("TC124", text, "keep a tensor or a flag beside the list")
-    if isinstance(item, (float, StagedFloat)):
-        m.recorder.require_staged_value(
-            item == item, NotImplementedError, "NaN is looked for in a list; that path is not compiled"
-        )
 
 
 def setter(m: Machine, owner: Any, name: str, value: Any) -> tuple[Any, tuple[Any, ...]] | None:

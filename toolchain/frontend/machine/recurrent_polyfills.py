@@ -1,4 +1,5 @@
-"""Recurrent layers over sequences whose length is only known at run time, in Python: a loop over time.
+"""Recurrent layers over sequences whose length is only known at run time, in Python: a loop over time. And recurrent
+cells of a batch that is only known at run time, which PyTorch's own reads as a constant.
 
 A packed sequence keeps its padded tensor and the lengths: what is behind the end of a sequence changes no state, and
 its output is zero, so neither sorting nor packing is needed.
@@ -144,9 +145,35 @@ def _cell(mode: str, gi: Any, gh: Any, state: Any) -> Any:
     return (torch.tanh(gi + gh) if mode == "RNN_TANH" else torch.relu(gi + gh),)
 
 
-def needs_loop(module: nn.Module, args: tuple[Any, ...]) -> bool:
+def run_cell(module: Any, input: Any, hx: Any = None) -> Any:
+    """``module(input, hx)`` of an ``nn.RNNCell``, ``nn.GRUCell`` or ``nn.LSTMCell``."""
+    mode = {nn.LSTMCell: "LSTM", nn.GRUCell: "GRU"}.get(type(module)) or f"RNN_{module.nonlinearity.upper()}"
+    if hx is None:
+        zeros = input.new_zeros(input.shape[0], module.hidden_size)
+        hx = (zeros, zeros) if mode == "LSTM" else zeros
+    state = hx if mode == "LSTM" else (hx,)
+    gates = functional.linear(input, module.weight_ih, module.bias_ih)
+    new = _cell(mode, gates, functional.linear(state[0], module.weight_hh, module.bias_hh), state)
+    return new if mode == "LSTM" else new[0]
+
+
+def replacement(module: nn.Module, args: tuple[Any, ...]) -> Any:
+    """The function here that stands for a call of ``module``, or None if PyTorch's own does."""
+    if isinstance(module, nn.RNNBase) and _needs_loop(module, args):
+        return run_layers
+    is_cell = type(module) in (nn.RNNCell, nn.GRUCell, nn.LSTMCell)
+    return run_cell if is_cell and any(map(_has_unknown_batch, args)) else None
+
+
+def _has_unknown_batch(state: Any) -> bool:
+    if isinstance(state, tuple):
+        return any(map(_has_unknown_batch, state))
+    return isinstance(state, torch.Tensor) and state.dim() == 2 and not isinstance(state.shape[0], int)
+
+
+def _needs_loop(module: nn.RNNBase, args: tuple[Any, ...]) -> bool:
     """Whether calling ``module`` is a loop over a length of run time."""
-    if not isinstance(module, nn.RNNBase) or not args:
+    if not args:
         return False
     x = args[0]
     if isinstance(x, Packed):

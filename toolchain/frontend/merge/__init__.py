@@ -6,8 +6,8 @@ Two leaves that differ in the same way on all arrivals share one argument, so re
 length of the tensor" survive.
 """
 
-from toolchain.frontend.merge.hints import Hints, Mismatch, OtherIteration
+from toolchain.frontend.merge.hints import Conflicts, Hints, Mismatch, OtherIteration
 from toolchain.frontend.merge.join import Merged, Parameter
 from toolchain.frontend.merge.merger import Merger
 
-__all__ = ["Hints", "Merged", "Merger", "Mismatch", "OtherIteration", "Parameter"]
+__all__ = ["Conflicts", "Hints", "Merged", "Merger", "Mismatch", "OtherIteration", "Parameter"]

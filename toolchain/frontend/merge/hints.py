@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from toolchain.frontend.signals import Origin
 from toolchain.frontend.storages import Storage, View
 from toolchain.frontend.templates import Template
 
 Path = tuple[Any, ...]
 Hint = Literal["vary", "const", "keep"]
+Conflicts = dict[Path | Storage, frozenset[Origin]]
+"""Leaves (or storages from before the call) that must not be changed in place behind a join, and who is to blame."""
 
 
 class Mismatch(Exception):

@@ -10,7 +10,7 @@ import sympy
 from torch.utils._sympy.value_ranges import bound_sympy
 
 from toolchain.frontend.heap import Snapshot
-from toolchain.frontend.merge.hints import Hints, Path
+from toolchain.frontend.merge.hints import Conflicts, Hints, Path
 from toolchain.frontend.merge.wording import name_of
 from toolchain.frontend.recorder import Recorder
 from toolchain.frontend.signals import Origin
@@ -34,6 +34,7 @@ class Merged:
     profile: dict[Path, object]
     partners: dict[Path, object]
     hints: Hints
+    conflicts: Conflicts
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Join:
     """What is merged, and what came out so far.
 
     key:        identifies the join in the origins of its arguments.
+    conflicts:  what must not be changed in place behind the join: found by earlier merges, then by this one as well.
     cache:      the values and symbols made by earlier merges at this join, so that merging again gives the same ones.
     isolated:   no value of an arrival is visible at the join (the state between calls), so everything but constants is
                 an argument.
@@ -57,6 +59,7 @@ class Join:
     hints: Hints
     key: object
     cache: dict[Any, Any]
+    conflicts: Conflicts
     isolated: bool
     parameters: dict[Any, Parameter] = field(default_factory=dict)
     symbols: dict[tuple[Any, ...], Any] = field(default_factory=dict)

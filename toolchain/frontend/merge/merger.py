@@ -11,7 +11,7 @@ from toolchain.frontend.heap import Image, Snapshot, World, is_atomic, is_tracke
 from toolchain.frontend.machine.border import StagedSize
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter
 from toolchain.frontend.merge.heaps import Heaps
-from toolchain.frontend.merge.hints import Hints, Mismatch, OtherIteration, Path
+from toolchain.frontend.merge.hints import Conflicts, Hints, Mismatch, OtherIteration, Path
 from toolchain.frontend.merge.host_lists import HostListMerger, ListOperand
 from toolchain.frontend.merge.immutables import is_equal, parts_of
 from toolchain.frontend.merge.join import Join, Merged
@@ -36,11 +36,12 @@ class Merger:
         key: object,
         list_operand: ListOperand,
         cache: dict[Any, Any],
+        conflicts: Conflicts,
         is_head: bool = False,
         isolated: bool = False,
     ) -> None:
         self._is_head = is_head
-        self._join = Join(recorder, arrivals, hints, key, cache, isolated)
+        self._join = Join(recorder, arrivals, hints, key, cache, conflicts, isolated)
         self._heaps = Heaps(world, arrivals)
         self._scalars = ScalarMerger(self._join)
         self._host_lists = HostListMerger(self._join, self._heaps, list_operand)
@@ -55,7 +56,9 @@ class Merger:
         self._heaps.restart()
         frames = self._walk_roots()
         snapshot = Snapshot(frames, self._heaps.images, join.state)
-        return Merged(snapshot, list(join.parameters.values()), join.profile, join.partners, join.new_hints)
+        return Merged(
+            snapshot, list(join.parameters.values()), join.profile, join.partners, join.new_hints, join.conflicts
+        )
 
     def _compare_iterations(self) -> None:
         """Different iterations of an unrolled loop are told apart before the walk: most arrivals that do not fit."""
@@ -174,7 +177,7 @@ class Merger:
             parts = [self.unify((*path, n), row) for n, row in enumerate(zip(*refs, strict=True))]
             if all(p is f for p, f in zip(parts, first, strict=True)):
                 return first
-            return StagedSize(parts) if type(first) is StagedSize else tuple.__new__(type(first), parts)
+            return _tuple_like(first, parts)
         pairs = [parts_of(r) for r in refs]
         if any(p is None for p in pairs):
             if all(r is first for r in refs):
@@ -194,6 +197,13 @@ def _iterations(frame: Frame, fields: tuple[Any, ...]) -> frozenset[tuple[int, o
     pc, heads = fields[0], fields[3]
     around = {h: entry for h, entry in heads.items() if pc in frame.info.heads[h]}
     return frozenset((h, visits if node is None else node) for h, (node, _, visits) in around.items())
+
+
+def _tuple_like(first: tuple[Any, ...], parts: list[Any]) -> tuple[Any, ...]:
+    """A tuple of the type of ``first``; PyTorch's named results (``torch.return_types``) only have a constructor."""
+    kind = type(first)
+    made = kind is StagedSize or hasattr(kind, "n_sequence_fields")
+    return kind(parts) if made else tuple.__new__(kind, parts)
 
 
 def _is_concrete(image: Image) -> bool:

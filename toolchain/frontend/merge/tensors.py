@@ -68,6 +68,7 @@ class TensorMerger:
             merge_storage(join, storage, [v for row in self._views.values() for v in row if v.storage is storage])
         self._mark_conflicts()
         self._mark_shared(shared)
+        self._keep_conflicts()
 
     def _merge_groups(self) -> list[Storage]:
         """Merges all tensors; returns the storages of those that stay as they are."""
@@ -144,6 +145,23 @@ class TensorMerger:
             own = self._join.recorder.view_of(self._tensors[key]).storage
             for storage in {v.storage for v in row} & shared.keys():
                 state.blame(own, shared[storage])
+
+    def _keep_conflicts(self) -> None:
+        """What a loop's body does to a storage that its head knows holds behind the loop as well, where the body may
+        not have run: it is part of what the join says."""
+        join, state = self._join, self._join.state
+        old = (s for s in (*state.conflicts, *state.versions) if s.real is not None)
+        places: dict[Path | Storage, Storage] = {s: s for s in old}
+        for key, row in self._views.items():
+            own = places[self._path(key)] = join.recorder.view_of(self._tensors[key]).storage
+            for arrival, view in zip(join.arrivals, row, strict=True):
+                if view.storage in arrival.path.conflicts:
+                    state.blame(own, arrival.path.conflicts[view.storage])
+        for place, storage in places.items():
+            if place in join.conflicts:
+                state.blame(storage, join.conflicts[place])
+        join.conflicts = {place: state.conflicts[s] for place, s in places.items() if s in state.conflicts}
+        join.profile[("conflicts",)] = join.conflicts
 
     # ---- groups
 
