@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from tests.soundness.harness import check, randn
 
@@ -74,3 +75,37 @@ def test_boolean_operators():
         return 1 if (a > 0 and b > 0) or (c > 0 and not a > 1) else 2, (a > 0 and b), (a or b)
 
     check(program, randn(3, count=16))
+
+
+def test_methods_that_wait_for_an_argument():
+    """The object is only known to its method while the argument is decided about."""
+
+    def program(x):
+        scaled = (x - 1).add(1 if x[0].item() > 0 else 2)
+        chosen = (scaled if x[1] > 0 else scaled * 2).mul(3 if x[2].item() > 0 else 4)
+        found = [x.sum()].count(0 if x[0] > 1 else 1) if x.numel() == 1 else 0
+        words = [1]
+        words.append(2 if x[0].item() > 0 else 3)
+        words.extend([5] if x[2] > 0 else [6])
+        return (
+            chosen.clamp(*((0, 1) if x[1].item() > 1 else (-1, 2))),
+            words,
+            found,
+            torch.Tensor.norm(x - (1 if x[0] > 0 else 3)),
+        )
+
+    check(
+        program,
+        [(torch.tensor(v),) for v in ([1.0, 2, 3], [-1.0, 2, -3], [1.0, -2, 3], [-1.0, -0.5, -1], [2.0, 0.5, -1])],
+    )
+
+
+def test_methods_of_different_objects_meet():
+    def program(x):
+        items, others = [1], [2, 3]
+        add = items.append if x[0].item() > 0 else others.append
+        scale = x.mul if x[1].item() > 0 else (x + 1).mul
+        add(5 if x[1] > 0 else 6)
+        return items, others, scale(2 if x[2].item() > 0 else 3)
+
+    check(program, [(torch.tensor(v),) for v in ([1.0, 2, 3], [-1.0, 2, -3], [1.0, -2, 3], [-1.0, -0.5, -1])])

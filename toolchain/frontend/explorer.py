@@ -8,10 +8,9 @@ widens the join's state and discards what was explored from the narrower one.
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -19,7 +18,17 @@ import torch
 from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.context import pop_context, push_context
-from toolchain.frontend.heap import Snapshot, World, capture, image_of, is_reachable, restore
+from toolchain.frontend.heap import (
+    Snapshot,
+    World,
+    capture,
+    children,
+    image_of,
+    is_atomic,
+    is_reachable,
+    is_tracked,
+    restore,
+)
 from toolchain.frontend.machine.frame import Frame, IndexIter, VMGenerator
 from toolchain.frontend.machine.interpreter import Finished, Machine
 from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, OtherIteration
@@ -27,7 +36,6 @@ from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
 from toolchain.frontend.numbers import StagedBool
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
-from toolchain.frontend.staged import Array
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
 from toolchain.ir import HostOp, Location, Operand
@@ -379,8 +387,8 @@ class Explorer:
         seen: set[int] = set()
         for value, image in live.images.values():
             references = _frame_references(value) if isinstance(value, Frame) else image[1]
-            for ref in _flatten(references):
-                if isinstance(ref, torch.Tensor) and id(ref) not in seen:
+            for ref in _tensors_in(references):
+                if id(ref) not in seen:
                     seen.add(id(ref))
                     view = self.recorder.view_of(ref)
                     self.recorder.value_of_view(view.root())
@@ -639,20 +647,13 @@ def _frame_references(frame: Frame) -> list[Any]:
     return [*frame.stack, *frame.live_locals()]
 
 
-def _flatten(references: Any) -> list[Any]:
-    out: list[Any] = []
+def _tensors_in(references: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """The tensors among the references, and those in what cannot change among them."""
     for ref in references:
-        if isinstance(ref, tuple):
-            out.extend(_flatten(ref))
-        elif isinstance(ref, slice):
-            out.extend((ref.start, ref.stop, ref.step))
-        elif isinstance(ref, Array):
-            out.append(ref.tensor)
-        elif isinstance(ref, functools.partial):
-            out.extend(_flatten(ref.args))
-        else:
-            out.append(ref)
-    return out
+        if isinstance(ref, torch.Tensor):
+            yield ref
+        elif not is_atomic(ref) and not is_tracked(ref):
+            yield from _tensors_in(inner for _, inner in children(ref))
 
 
 def describe(path: Any) -> str:

@@ -48,7 +48,14 @@ class Globals:
 
 
 def is_atomic(value: Any) -> bool:
-    return isinstance(value, _ATOMIC)
+    return isinstance(value, _ATOMIC) and not is_bound(value)
+
+
+def is_bound(value: Any) -> bool:
+    """Whether ``value`` is a native method with its object, such as ``x.add`` or ``items.append``."""
+    return isinstance(value, types.BuiltinMethodType) and not isinstance(
+        value.__self__, (types.ModuleType, type, type(None))
+    )
 
 
 def is_tracked(value: Any) -> bool:
@@ -242,6 +249,8 @@ def children(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from (("start", value.start), ("stop", value.stop), ("step", value.step))
     elif isinstance(value, types.MethodType):
         yield from (("self", value.__self__), ("func", value.__func__))
+    elif is_bound(value):
+        yield ("self", value.__self__)
     elif isinstance(value, functools.partial):
         yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
     elif isinstance(value, types.FunctionType):

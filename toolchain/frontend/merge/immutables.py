@@ -7,10 +7,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from toolchain.frontend.heap import is_bound
 from toolchain.frontend.machine.calls import GeneratorMethod
 from toolchain.frontend.machine.frame import StagedRange
 from toolchain.frontend.machine.lists import ListMethod
-from toolchain.frontend.staged import Array
+from toolchain.frontend.staged import Array, HostList
 
 
 def parts_of(value: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], Any]] | None:
@@ -19,6 +20,8 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], Any]] |
         return (value.start, value.stop, value.step), lambda p: slice(*p)
     if isinstance(value, types.MethodType):
         return (value.__self__, value.__func__), lambda p: types.MethodType(p[1], p[0])
+    if is_bound(value):
+        return (value.__self__,), lambda p: _method_of(p[0], value.__name__)
     if isinstance(value, functools.partial):
         return (value.func, value.args, value.keywords), lambda p: functools.partial(p[0], *p[1], **p[2])
     if isinstance(value, types.FunctionType):
@@ -32,6 +35,10 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...], Callable[[list[Any]], Any]] |
     if isinstance(value, Array):
         return (value.tensor,), lambda p: type(value)(p[0])
     return None
+
+
+def _method_of(owner: Any, name: str) -> Any:
+    return ListMethod(owner, name) if isinstance(owner, HostList) else getattr(owner, name)
 
 
 def _function_like(function: types.FunctionType, closure: Any, defaults: Any, kwdefaults: Any) -> types.FunctionType:

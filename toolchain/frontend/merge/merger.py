@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from toolchain.frontend.heap import Image, Snapshot, World, is_atomic, is_tracked
+from toolchain.frontend.heap import Image, Snapshot, World, is_atomic, is_bound, is_tracked
 from toolchain.frontend.machine.border import StagedSize
 from toolchain.frontend.machine.frame import NULL, Frame, IndexIter
 from toolchain.frontend.merge.heaps import Heaps
@@ -185,6 +185,8 @@ class Merger:
             raise Mismatch(path, f"different {kind_of(first)} objects")
         if isinstance(first, types.FunctionType) and any(r.__code__ is not first.__code__ for r in refs):
             raise Mismatch(path, f"different functions: {first.__qualname__} and others")
+        if is_bound(first) and any(r.__name__ != first.__name__ for r in refs):
+            raise Mismatch(path, f"different functions: {first.__name__} and others")
         rows = zip(*(p[0] for p in pairs), strict=True)  # type: ignore[index]
         parts = [self.unify((*path, n), row) for n, row in enumerate(rows)]
         if all(p is f for p, f in zip(parts, pairs[0][0], strict=True)):  # type: ignore[index]
