@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -192,3 +193,29 @@ def test_swapping_by_a_loop():
         return a, b
 
     check(program, randn(3))
+
+
+_OVERLAPS = {
+    "an element": lambda x: x.sub_(x[2]),
+    "shifted": lambda x: x[1:].copy_(x[:-1]),
+    "neighbours": lambda x: x[0].add_(x[1]),
+    "itself": lambda x: x.add_(x),
+    "every second": lambda x: x[::2].add_(x[1::2]),
+    "halves": lambda x: x[:3].add_(x[3:]),
+    "indexed": lambda x: x.index_put_((torch.tensor([0]),), x[1:2]),
+    "filled with its own": lambda x: x.masked_fill_(x > 1, x[0]),
+    "a maximum": lambda x: torch.maximum(x[:4], x[2:], out=x[:4]),
+}
+
+
+@pytest.mark.parametrize("name", _OVERLAPS)
+def test_memory_that_is_read_and_written(name):
+    def program(x):
+        y = x * 2
+        try:
+            _OVERLAPS[name](y)
+        except RuntimeError as error:
+            return y, str(error).split(".")[0]
+        return y, "fine"
+
+    check(program, [(torch.arange(6.0),), (torch.ones(6),)])

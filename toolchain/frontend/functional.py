@@ -8,6 +8,7 @@ import torch
 
 from toolchain.frontend import checks, shapes, torch_adapter
 from toolchain.frontend.numbers import symbol
+from toolchain.frontend.overlaps import check_overlap
 from toolchain.frontend.signals import KeepIdentity, Unsupported
 from toolchain.frontend.storages import Storage, View
 from toolchain.ir import Argument, Operand
@@ -231,6 +232,7 @@ def _mutate(recorder: Recorder, func: Any, name: str, args: tuple[Any, ...], kwa
         raise Unsupported("TC142", f"aten.{name} changes several tensors in place", "change one after the other")
     rest = {k: v for k, v in kwargs.items() if k != written[0]}
     guard_write(recorder, target)
+    check_overlap(recorder, func, target, args, kwargs)
     if name == "copy_":
         result = recorder.apply(aten.copy.default, target, *args[1:2])
     elif name == "zero_":
