@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from samples import shift_reduce
 from tests.soundness.harness import check, randn, refused
 from toolchain.frontend import Call, explore, explorer
 from toolchain.frontend.machine.interpreter import Machine
@@ -67,6 +68,13 @@ def test_exits():
     small, large = _explored(Exits(25)), _explored(Exits(100))
     assert large[0] <= 4 * small[0] + 8
     assert large[1] <= 4 * small[1] + 8
+
+
+def test_a_stack_that_a_loop_fills_and_empties():
+    """What one round of the loop learns about a parameter is still known in the next."""
+    module = shift_reduce.model().requires_grad_(False)
+    program = explore(module, [Call(args, {}) for args in shift_reduce.inputs()], budget=100)
+    assert [len(f.blocks) for f in program.functions] == [31]
 
 
 def test_gates_are_right():

@@ -150,7 +150,9 @@ class TensorMerger:
         """What a loop's body does to a storage that its head knows holds behind the loop as well, where the body may
         not have run: it is part of what the join says."""
         join, state = self._join, self._join.state
-        old = (s for s in (*state.conflicts, *state.versions) if s.real is not None)
+        # Those that an earlier merge blamed stay blamed, although nothing of them may have come in this time.
+        known = (place for place in join.conflicts if isinstance(place, Storage))
+        old = (s for s in (*state.conflicts, *state.versions, *known) if s.real is not None)
         places: dict[Path | Storage, Storage] = {s: s for s in old}
         for key, row in self._views.items():
             own = places[self._path(key)] = join.recorder.view_of(self._tensors[key]).storage
