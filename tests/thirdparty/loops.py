@@ -69,16 +69,6 @@ def _t5() -> nn.Module:
     return Transcribe(transformers.T5ForConditionalGeneration(config))
 
 
-def _bart() -> nn.Module:
-    config = transformers.BartConfig(
-        vocab_size=24, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=48,
-        eos_token_id=2, bos_token_id=0, pad_token_id=1, decoder_start_token_id=2, init_std=1.0,
-        tie_word_embeddings=False,
-    )  # fmt: skip
-    return Transcribe(transformers.BartForConditionalGeneration(config))
-
-
 def _whisper() -> nn.Module:
     config = transformers.WhisperConfig(
         vocab_size=24, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
@@ -91,7 +81,7 @@ def _whisper() -> nn.Module:
 
 # With seeds that give decoders which end at different times.
 _MAKERS: dict[str, tuple[Callable[[], nn.Module], int]] = {
-    "gpt2": (_gpt2, 1), "t5": (_t5, 0), "bart": (_bart, 1), "whisper": (_whisper, 0)
+    "gpt2": (_gpt2, 1), "t5": (_t5, 0), "whisper": (_whisper, 0)
 }  # fmt: skip
 NAMES = tuple(_MAKERS)
 

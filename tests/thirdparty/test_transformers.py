@@ -17,7 +17,6 @@ from toolchain.inspection import inspect_bundle
 CASES = [
     ("gpt2", {0, 4, 5, 8, 10, 12}, 5),
     ("t5", {1, 12}, 12),
-    ("bart", {0, 6, 8, 12}, 13),
     ("whisper", {1, 6, 7, 12}, 2),
 ]
 
