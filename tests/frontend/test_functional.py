@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.soundness.harness import check, refused
@@ -63,6 +63,7 @@ def _make(steps, is_split):
 
 @pytest.mark.parametrize("is_split", [False, True])
 @given(steps=STEPS)
+@example(steps=[(0, "permute", 2, "masked"), (0, "flatten", 0, "add")])
 @settings(max_examples=25, deadline=None)
 def test_views_and_changes(is_split, steps):
     generator = torch.Generator().manual_seed(len(steps))

@@ -10,37 +10,25 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
-
-import torch
 
 from toolchain.diagnostics import Problem
 from toolchain.frontend.constants import ConstantPool
 from toolchain.frontend.context import pop_context, push_context
-from toolchain.frontend.heap import (
-    Snapshot,
-    World,
-    capture,
-    children,
-    image_of,
-    is_atomic,
-    is_reachable,
-    is_tracked,
-    restore,
-)
-from toolchain.frontend.machine.frame import Frame, IndexIter, VMGenerator
+from toolchain.frontend.heap import Snapshot, World, capture, image_of, is_reachable, restore
+from toolchain.frontend.machine.frame import Frame
 from toolchain.frontend.machine.interpreter import Finished, Machine
-from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, OtherIteration
+from toolchain.frontend.merge import Hints, Merged, Merger, Mismatch, OtherIteration, describe
 from toolchain.frontend.nodes import NOWHERE, Arrival, Exit, Node, drop_arrivals
 from toolchain.frontend.numbers import StagedBool
+from toolchain.frontend.positions import is_driven, is_rollable, join_key, priority, references_of, tensors_in
 from toolchain.frontend.recorder import Ghost, NotDeterministic, Recorder
 from toolchain.frontend.signals import KeepIdentity, NeedsConstant, Origin, PathEnds, Unsupported
 from toolchain.frontend.storages import PathState
 from toolchain.frontend.templates import Template, list_operand, list_type_of
 from toolchain.ir import HostOp, Location, Operand
 
-_LATE = (1 << 40, 0)
 _MOST_VARIANTS = 128
 """How many states of one place are kept apart. An endless unrolling would otherwise take until the budget is spent."""
 _UNROLL_AT = 12
@@ -280,7 +268,9 @@ class Explorer:
         node.exit = Exit("branch", condition=condition, location=machine.location())
         for slot, answer in enumerate((True, False)):
             side = Snapshot(snapshot.frames, snapshot.images, self._decided(snapshot.path, condition, answer))
-            successor = Node(None, self._priority(answer), node.function, answer=answer, location=machine.location())
+            successor = Node(
+                None, priority(self.machine.frames, answer), node.function, answer=answer, location=machine.location()
+            )
             successor.arrivals.append(Arrival(node, slot, side))
             node.exit.targets.append(self.add_node(successor))
         self._touched = touched
@@ -327,7 +317,7 @@ class Explorer:
             ghosts = (*node.ghosts, Ghost(operations, condition.operand.id, answer))
             successor = Node(
                 None,
-                self._priority(answer),
+                priority(self.machine.frames, answer),
                 node.function,
                 ghosts=ghosts,
                 base=node.entry,
@@ -349,29 +339,29 @@ class Explorer:
         if not is_head and not (frame.open and (pc in frame.info.joins or pc in frame.open)):
             return
         frame.open -= {pc}
+        node = self._current
+        assert node is not None
         own = frame.heads.pop(pc, None) if is_head else None
-        key = self._key(machine, is_head)
-        priority = self._priority(True)
+        key = join_key(node.function, machine.frames, is_head)
+        rank = priority(machine.frames, True)
         if own is not None:
             frame.heads[pc] = own
         touched = self.world.changed()
         snapshot = self.settled(machine.frames, touched)
-        node = self._current
-        assert node is not None
         node.exit = Exit("jump", location=machine.location())
         arrival = Arrival(node, 0, snapshot)
-        self.arrive(key, arrival, priority, is_head, pc, machine.location())
+        self.arrive(key, arrival, rank, is_head, pc, machine.location())
         self._touched = touched
         self.recorder.closed = True
         raise PathEnds
 
     def _visit_head(self, frame: Frame, pc: int) -> bool:
         """Whether this visit of a loop head is a join of a loop that may be rolled."""
-        if _is_driven(frame):
+        if is_driven(frame):
             return False
         entry = frame.heads.get(pc)
         depth = self.recorder.state.depth
-        rollable = _is_rollable(frame)
+        rollable = is_rollable(frame)
         if entry is None:
             frame.heads[pc] = (None, depth, 0)
             return rollable
@@ -386,8 +376,8 @@ class Explorer:
         live = capture(frames, self.world, self.recorder.state, touched)
         seen: set[int] = set()
         for value, image in live.images.values():
-            references = _frame_references(value) if isinstance(value, Frame) else image[1]
-            for ref in _tensors_in(references):
+            references = references_of(value) if isinstance(value, Frame) else image[1]
+            for ref in tensors_in(references):
                 if id(ref) not in seen:
                     seen.add(id(ref))
                     view = self.recorder.view_of(ref)
@@ -586,32 +576,6 @@ class Explorer:
         if siblings and node in siblings:
             siblings.remove(node)
 
-    # ---- positions
-
-    def _key(self, machine: Machine, is_head: bool) -> Any:
-        node = self._current
-        assert node is not None
-        frames = tuple(
-            (
-                id(f.info),
-                f.pc,
-                tuple(
-                    (h, id(n) if n is not None else v) for h, (n, _, v) in sorted(f.heads.items(), key=lambda i: i[0])
-                ),
-            )
-            for f in machine.frames
-        )
-        return (id(node.function), is_head, frames)
-
-    def _priority(self, answer: bool) -> tuple[Any, ...]:
-        out: list[tuple[int, int]] = []
-        for frame in self.machine.frames:
-            loops = [h for h in frame.info.heads if frame.pc in frame.info.heads[h]]
-            loops.sort(key=lambda h: -len(frame.info.heads[h]))
-            out.extend((h, frame.heads[h][2] if h in frame.heads else 0) for h in loops)
-            out.append((frame.pc, 0))
-        return (*out, _LATE, (0 if answer else 1, 0))
-
 
 class BudgetExceeded(Exception):
     """The exploration cannot go on."""
@@ -625,46 +589,4 @@ def _problem(code: str, at: Location, text: str, hint: str) -> Problem:
     return Problem(code, at.file, at.line, text, hint, at.column, at.column)
 
 
-def _is_driven(frame: Frame) -> bool:
-    """Whether the loop at the frame's pc takes its elements from a generator: the heads are those of the loops there.
-
-    Were this a head as well, a loop of the generator could be entered in the middle.
-    """
-    is_for = frame.info.instructions[frame.pc].opname == "FOR_ITER"
-    return is_for and isinstance(frame.stack[-1], VMGenerator)
-
-
-def _is_rollable(frame: Frame) -> bool:
-    """Whether the loop at the frame's pc has no fixed list of iterations."""
-    instruction = frame.info.instructions[frame.pc]
-    if instruction.opname != "FOR_ITER":
-        return True
-    iterator = frame.stack[-1]
-    return isinstance(iterator, IndexIter) and not iterator.is_concrete
-
-
-def _frame_references(frame: Frame) -> list[Any]:
-    return [*frame.stack, *frame.live_locals()]
-
-
-def _tensors_in(references: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """The tensors among the references, and those in what cannot change among them."""
-    for ref in references:
-        if isinstance(ref, torch.Tensor):
-            yield ref
-        elif not is_atomic(ref) and not is_tracked(ref):
-            yield from _tensors_in(inner for _, inner in children(ref))
-
-
-def describe(path: Any) -> str:
-    """A path of the abstract state in words of the program."""
-    words = []
-    for part in path:
-        if isinstance(part, tuple) and len(part) > 1:
-            words.append(str(part[1]))
-        elif part not in ("frame", "world", "stack"):
-            words.append(str(part))
-    return ".".join(words) or "the state"
-
-
-__all__ = ["STATE", "BudgetExceeded", "Explorer", "describe"]
+__all__ = ["STATE", "BudgetExceeded", "Explorer"]

@@ -28,9 +28,10 @@ Datum: TypeAlias = Any
 
 
 def run_tensor_op(target: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Datum, ...]:
-    """The results of one ATen operation on concrete arguments."""
+    """The results of one ATen operation on concrete arguments. Values have no strides, so they are contiguous."""
     results = overload(target)(*args, **kwargs)
-    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+    every = results if isinstance(results, (tuple, list)) else (results,)
+    return tuple(r.contiguous() if isinstance(r, torch.Tensor) else r for r in every)
 
 
 def run_host_op(op: HostOp, operands: Sequence[Datum]) -> tuple[Datum, ...]:

@@ -9,5 +9,6 @@ length of the tensor" survive.
 from toolchain.frontend.merge.hints import Conflicts, Hints, Mismatch, OtherIteration
 from toolchain.frontend.merge.join import Merged, Parameter
 from toolchain.frontend.merge.merger import Merger
+from toolchain.frontend.merge.wording import describe
 
-__all__ = ["Conflicts", "Hints", "Merged", "Merger", "Mismatch", "OtherIteration", "Parameter"]
+__all__ = ["Conflicts", "Hints", "Merged", "Merger", "Mismatch", "OtherIteration", "Parameter", "describe"]

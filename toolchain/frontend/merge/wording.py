@@ -24,10 +24,18 @@ def show_labels(labels: tuple[Any, ...]) -> str:
     return "[" + ", ".join(str(label[1] if isinstance(label, tuple) else label) for label in labels)[:80] + "]"
 
 
+def describe(path: Path) -> str:
+    """A path of the abstract state in words of the program."""
+    return ".".join(_words(path)) or "the state"
+
+
 def name_of(path: Path) -> str:
     """The name of the argument for the leaf ``path``."""
-    words = [
+    name = "_".join(w for w in _words(path) if not w.isdigit())[-24:]
+    return "".join(c if c.isalnum() else "_" for c in name).strip("_")
+
+
+def _words(path: Path) -> list[str]:
+    return [
         str(p[1] if isinstance(p, tuple) and len(p) > 1 else p) for p in path if p not in ("frame", "world", "stack")
     ]
-    name = "_".join(w for w in words if not w.isdigit())[-24:]
-    return "".join(c if c.isalnum() else "_" for c in name).strip("_")
